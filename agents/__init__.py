@@ -1,0 +1,1 @@
+"""Everything that chooses a move: random, greedy, alpha-beta, tree search, networks."""

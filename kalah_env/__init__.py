@@ -1,0 +1,11 @@
+"""Kalah and its relatives as a learning problem: rules table, engine, batches, environments.
+
+`from kalah_env import kalah_v0` for the PettingZoo environment; `parse_rules` and `batch` for the
+engine itself. Nothing here needs torch. Where each thing lives: the tree in README.md.
+"""
+
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, format_rules, make_rules, parse_rules
+
+__version__ = "0.1.0"
+__all__ = ["KalahError", "Rules", "format_rules", "make_rules", "parse_rules"]

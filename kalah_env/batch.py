@@ -1,0 +1,94 @@
+"""The engine over arrays of games: the same functions in a `prange` loop, and array makers.
+
+States are `(B, S) int16` rows as drawn in `engine.py`. Illegal actions raise before anything is
+changed. Not here: observations (`features.py`), text (`text.py`).
+"""
+
+import numba
+import numpy as np
+
+from kalah_env import engine
+from kalah_env.errors import KalahError
+from kalah_env.jit import njit, parallel_njit
+from kalah_env.rules import Rules, num_actions
+
+Array = np.ndarray
+
+
+def state_size(rules: Rules) -> int:
+    """Return S, the numbers of one state."""
+    return 2 * rules.pits + 2 + engine.EXTRAS
+
+
+def new_games(rules: Rules, count: int) -> Array:
+    """Return `count` games at the start: (B, S) int16."""
+    states = np.zeros((count, state_size(rules)), np.int16)
+    for state in states[:1]:
+        engine.reset(rules, state)
+    states[:] = states[:1]
+    return states
+
+
+def extras(rules: Rules, states: Array) -> Array:
+    """Return the view (..., 4) of SIDE, PHASE, STATUS and PLY behind the board."""
+    return states[..., 2 * rules.pits + 2 :]
+
+
+def sides(rules: Rules, states: Array) -> Array:
+    """Return the side to move of each state: (B,) int16 view, 0 south, 1 north."""
+    return states[..., 2 * rules.pits + 2 + engine.SIDE]
+
+
+def statuses(rules: Rules, states: Array) -> Array:
+    """Return RUNNING, OVER or TRUNCATED of each state: (B,) int16 view."""
+    return states[..., 2 * rules.pits + 2 + engine.STATUS]
+
+
+def margins(rules: Rules, states: Array) -> Array:
+    """Return south's store minus north's of each state: (B,) int64, seeds."""
+    stores = states[..., [rules.pits, 2 * rules.pits + 1]].astype(np.int64)
+    return stores[..., 0] - stores[..., 1]
+
+
+@parallel_njit
+def _masks(rules, states, masks):
+    for b in numba.prange(states.shape[0]):
+        engine.legal_mask(rules, states[b], masks[b])
+
+
+@parallel_njit
+def _step(rules, states, actions, captured):
+    for b in numba.prange(states.shape[0]):
+        captured[b] = engine.play(rules, states[b], actions[b])
+
+
+@njit
+def _first_illegal(rules, states, actions):
+    for b in range(states.shape[0]):
+        if not engine.is_legal(rules, states[b], actions[b]):
+            return b
+    return -1
+
+
+def legal_masks(rules: Rules, states: Array) -> Array:
+    """Return the legal actions of each state: (B, A) int8, all zero where the game has ended."""
+    masks = np.empty((len(states), num_actions(rules)), np.int8)
+    _masks(rules, states, masks)
+    return masks
+
+
+def step(rules: Rules, states: Array, actions: Array) -> Array:
+    """Play one action in each game, in place; return the seeds captured: (B,) int16.
+
+    `KalahError` names the first game whose action is illegal; then no game was changed.
+    """
+    actions = np.asarray(actions, np.int64)
+    bad = _first_illegal(rules, states, actions)
+    if bad >= 0:
+        raise KalahError(
+            f"game {bad}: action {actions[bad]} is illegal; legal are "
+            f"{np.flatnonzero(legal_masks(rules, states[bad : bad + 1])[0]).tolist()}."
+        )
+    captured = np.empty(len(states), np.int16)
+    _step(rules, states, actions, captured)
+    return captured

@@ -1,0 +1,88 @@
+"""How functions are compiled: `njit`, `parallel_njit` and a cache that cannot go stale.
+
+numba's on-disk cache does not notice an edit in a *callee* that lives in another file. So our cache
+folder is named by a hash of all our sources: any edit starts a fresh one. Not for rules or search;
+read on in `engine.py`.
+
+Environment: `KALAH_CACHE_DIR` moves the cache. Where no folder can be written, functions are
+compiled anew in every process and a warning says so.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+# A spinning OpenMP pool costs up to 10 x on a shared machine; libgomp reads this when it is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numba
+import platformdirs
+
+PACKAGES = ("kalah_env", "agents", "train")
+KEPT_CACHES = 12  # folders of older sources that stay; the rest is deleted when a new one is made
+
+
+def source_hash(root: Path | None = None) -> str:
+    """Return 16 hex digits over the names and bytes of every source file of the project."""
+    root = root or Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> str | None:
+    """Make and return this source's cache folder, or None (with a warning) where it cannot be."""
+    root = Path(os.environ.get("KALAH_CACHE_DIR") or platformdirs.user_cache_path("kalah-env"))
+    folder = root / f"numba-{source_hash()}"
+    try:
+        new = not folder.is_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if new:
+            _prune(root)
+    except OSError as error:
+        warnings.warn(
+            f"no compile cache: {root} cannot be written ({error.strerror or error}); every start "
+            "compiles anew. Set KALAH_CACHE_DIR to a writable folder.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return str(folder)
+
+
+def _prune(root: Path) -> None:
+    caches = sorted(root.glob("numba-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in caches[KEPT_CACHES:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+CACHE = _cache_folder()
+
+
+def _compile(function: Any, **options: Any) -> Any:
+    # The folder is read while decorating, so other people's numba functions keep their own cache.
+    before = numba.config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
+    numba.config.CACHE_DIR = CACHE or before  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        return numba.njit(cache=CACHE is not None, nogil=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = before  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def njit(function: Any) -> Any:
+    """Compile `function` for the CPU, lazily typed, releasing the GIL, cached by our sources."""
+    return _compile(function)
+
+
+def parallel_njit(function: Any) -> Any:
+    """As `njit`, with `numba.prange` loops spread over numba's threads."""
+    return _compile(function, parallel=True)

@@ -1,0 +1,1 @@
+"""Training: self-play, replay, learner, checkpoints, arena, export, and the command `kalah`."""
