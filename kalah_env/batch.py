@@ -50,9 +50,9 @@ def margins(rules: Rules, states: Array) -> Array:
     return stores[..., 0] - stores[..., 1]
 
 
-@parallel_njit
+@njit  # not parallel: cheap, and callers run it in several threads at once
 def _masks(rules, states, masks):
-    for b in numba.prange(states.shape[0]):
+    for b in range(states.shape[0]):
         engine.legal_mask(rules, states[b], masks[b])
 
 

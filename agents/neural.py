@@ -1,0 +1,192 @@
+"""Networks that play: evaluators (torch, ONNX), and the agents `net` and `onnx`.
+
+A network folder holds `weights.safetensors` and `config.json` (network shape, rules text and hash);
+`save_net` writes one, `load_net` reads it. `net:PATH` plays the policy head's best move, or searches
+with `sims=`. How the heads are read: `network.utility`; the search: `mcts.py`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from agents.encoding import encode
+from agents.mcts import Search, SearchConfig
+from agents.network import KalahNet, NetConfig, pick_device, utility
+from kalah_env import batch
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, format_rules, num_actions, parse_rules, rules_hash
+
+WEIGHTS, CONFIG = "weights.safetensors", "config.json"
+
+
+def save_net(folder: Path, net: KalahNet, rules: Rules, extra: dict[str, Any] | None = None) -> None:
+    """Write a network folder: weights and a config with the rules' text and hash."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    config = {
+        "net": net.config.to_dict(),
+        "rules": format_rules(rules),
+        "rules_hash": rules_hash(rules),
+        **(extra or {}),
+    }
+    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+
+
+def find_net(name: str) -> Path:
+    """Return the folder of a network: a path, or the name of a published one."""
+    path = Path(name)
+    if not (path / CONFIG).is_file():
+        raise KalahError(f"net {name!r}: there is no {CONFIG} in that folder; give a checkpoint's folder.")
+    return path
+
+
+def load_net(name: str) -> tuple[KalahNet, Rules]:
+    """Return the network of a folder and the rules it plays; `KalahError` if it is damaged."""
+    folder = find_net(name)
+    try:
+        config = json.loads((folder / CONFIG).read_text())
+        net = KalahNet(NetConfig(**config["net"]))
+        net.load_state_dict(load_file(folder / WEIGHTS))
+        rules = parse_rules(config["rules"])
+    except KalahError:
+        raise
+    except Exception as error:  # safetensors, json and torch each have their own errors
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise KalahError(f"net {name!r} cannot be read ({why}); the folder is damaged or foreign.") from None
+    return net.eval(), rules
+
+
+def check_rules(what: str, trained: Rules, rules: Rules) -> None:
+    """Raise `KalahError` unless a net trained on `trained` can play `rules`: seeds may differ."""
+    if rules_hash(trained._replace(seeds=1, ply_limit=0)) != rules_hash(rules._replace(seeds=1, ply_limit=0)):
+        raise KalahError(
+            f"{what} was trained on {format_rules(trained)} and cannot play {format_rules(rules)}; "
+            "choose a net of those rules."
+        )
+
+
+class TorchEvaluator:
+    """Evaluates states with a torch network on one device, in float32 or bfloat16."""
+
+    def __init__(
+        self, net: KalahNet, device: str = "auto", sign_weight: float = 0.5, bfloat16: bool = False
+    ) -> None:
+        self.device = pick_device(device)
+        self.seeds = net.config.seeds
+        self.sign_weight = sign_weight
+        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        self.net = KalahNet(net.config)
+        self.net.load_state_dict(net.state_dict())
+        self.net.to(self.device, self.dtype).eval()
+
+    @torch.inference_mode()
+    def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
+        features, facts = encode(rules, states)
+        inputs = torch.from_numpy(features).to(self.device, self.dtype)
+        policy, outcome, margin = (head.float() for head in self.net(inputs))
+        facts_tensor = torch.from_numpy(facts).to(self.device)
+        value, _ = utility(outcome, margin, facts_tensor, self.seeds, self.sign_weight)
+        return policy.cpu().numpy(), value.cpu().numpy()
+
+
+class OnnxEvaluator:
+    """Evaluates states with an exported network; its metadata holds the rules and the shape."""
+
+    def __init__(self, path: str, sign_weight: float = 0.5, threads: int = 1) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise KalahError(
+                'onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".'
+            ) from None
+        if not Path(path).is_file():
+            raise KalahError(f"onnx: there is no file {path!r}; `kalah export` makes one.")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        try:
+            self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            meta = self.session.get_modelmeta().custom_metadata_map
+            self.rules = parse_rules(meta["rules"])
+            self.seeds = int(meta["seeds"])
+        except KalahError:
+            raise
+        except Exception as error:  # onnxruntime's errors share no base class
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise KalahError(f"onnx: {path!r} is no network of `kalah export` ({why}).") from None
+        self.sign_weight = sign_weight
+
+    def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
+        features, facts = encode(rules, states)
+        policy, outcome, margin = self.session.run(None, {"features": features})
+        value, _ = utility(
+            torch.from_numpy(np.asarray(outcome)),
+            torch.from_numpy(np.asarray(margin)),
+            torch.from_numpy(facts),
+            self.seeds,
+            self.sign_weight,
+        )
+        return np.asarray(policy), value.numpy()
+
+
+class _EvaluatorAgent:
+    """Plays with an evaluator: the policy head's best legal move, or a search without noise."""
+
+    def __init__(self, evaluate: Any, trained: Rules, spec: str, sims: int, search: str, seed: int | None) -> None:
+        if sims < 0:
+            raise KalahError(f"{spec}: sims={sims} is not allowed; it is 0 (policy head only) or more.")
+        self.spec = spec
+        self.trained = trained
+        self.evaluate = evaluate
+        config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
+        self.search = Search(config) if sims else None
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:
+        """Return one legal action for each running state: (B,) int64."""
+        check_rules(self.spec, self.trained, rules)
+        if self.search:
+            return self.search.run(rules, states, self.evaluate, self.rng).actions.copy()
+        logits, _ = self.evaluate(rules, states)
+        return np.where(batch.legal_masks(rules, states) > 0, logits, -np.inf).argmax(1)
+
+
+class NetAgent(_EvaluatorAgent):
+    """`net:PATH[,sims=64][,search=gumbel|puct][,device=auto|cpu|cuda][,seed=]`."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        sims: int = 0,
+        search: str = "gumbel",
+        device: str = "auto",
+        sign_weight: float = 0.5,
+        seed: int | None = None,
+    ) -> None:
+        net, rules = load_net(path)
+        spec = f"net:{path}" + (f",sims={sims}" if sims else "")
+        super().__init__(TorchEvaluator(net, device, sign_weight), rules, spec, sims, search, seed)
+
+
+class OnnxAgent(_EvaluatorAgent):
+    """`onnx:FILE[,sims=64][,search=gumbel|puct][,seed=]`: an exported network."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        sims: int = 0,
+        search: str = "gumbel",
+        sign_weight: float = 0.5,
+        seed: int | None = None,
+    ) -> None:
+        evaluate = OnnxEvaluator(path, sign_weight)
+        spec = f"onnx:{path}" + (f",sims={sims}" if sims else "")
+        super().__init__(evaluate, evaluate.rules, spec, sims, search, seed)

@@ -1,0 +1,156 @@
+"""What a training run is: dataclasses read from YAML, with ranges.
+
+An unknown key, a wrong type or a value out of range is one `KalahError` that names file and key.
+`key=value` overrides come from the command line, dotted for nested keys (`selfplay.games=256`).
+"""
+
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, format_rules, parse_rules
+
+_STRICT = ConfigDict(extra="forbid", validate_default=True)
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Net:
+    """The network's size."""
+
+    width: Annotated[int, Field(ge=8, le=4096)] = 128
+    blocks: Annotated[int, Field(ge=0, le=64)] = 3
+
+
+@dataclass(frozen=True, config=_STRICT)
+class SelfPlay:
+    """How games are made. An iteration is `plies` decisions in each of `games` games at once."""
+
+    games: Annotated[int, Field(ge=1, le=65536)] = 1024
+    plies: Positive = 64
+    simulations: Annotated[list[Positive], Field(min_length=1)] = field(default_factory=lambda: [16, 32])
+    random_plies: Annotated[int, Field(ge=0, le=100)] = 10
+    noise: Annotated[float, Field(ge=0.0)] = 1.0
+    policy: Literal["gumbel", "puct"] = "gumbel"
+    sign_weight: Share = 0.5
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Learner:
+    """How the network learns from the replay window; the rate falls along a cosine."""
+
+    batch: Positive = 2048
+    samples_per_row: Annotated[float, Field(gt=0.0, le=100.0)] = 4.0
+    rate: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-3
+    final_rate: Annotated[float, Field(ge=0.0, le=1.0)] = 5e-5
+    weight_decay: Annotated[float, Field(ge=0.0)] = 1e-4
+    average: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.998
+    policy_weight: Annotated[float, Field(ge=0.0)] = 1.0
+    outcome_weight: Annotated[float, Field(ge=0.0)] = 1.0
+    margin_weight: Annotated[float, Field(ge=0.0)] = 1.0
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Replay:
+    """The window of rows that the learner samples from: it grows to `share` of all rows made."""
+
+    window: Positive = 1_000_000
+    minimum: Positive = 50_000
+    share: Share = 0.5
+
+
+@dataclass(frozen=True, config=_STRICT)
+class TrainConfig:
+    """One training run; `iterations` fixes its length, `max_minutes` cuts it on a slow machine."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    rules: str = "kalah"
+    seed: Annotated[int, Field(ge=0)] = 0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    iterations: Positive = 50
+    max_minutes: Annotated[float, Field(gt=0.0)] = 10_000.0
+    threads: Annotated[int, Field(ge=1, le=256)] = 1
+    net: Net = field(default_factory=Net)
+    selfplay: SelfPlay = field(default_factory=SelfPlay)
+    learner: Learner = field(default_factory=Learner)
+    replay: Replay = field(default_factory=Replay)
+
+    def parsed_rules(self) -> Rules:
+        """Return the rules that `rules` names."""
+        return parse_rules(self.rules)
+
+    def simulations_at(self, iteration: int) -> int:
+        """Return the simulations of an iteration: the list's entries share the run equally."""
+        stages = self.selfplay.simulations
+        return stages[min(len(stages) - 1, iteration * len(stages) // self.iterations)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self)
+
+
+_ADAPTER = TypeAdapter(TrainConfig)
+
+
+def make_config(data: Any, where: str) -> TrainConfig:
+    """Return the validated config of plain data; errors name `where` and the key."""
+    if not isinstance(data, dict):
+        raise KalahError(f"{where}: a config is a mapping of keys to values; see configs/.")
+    try:
+        config = _ADAPTER.validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "unexpected_keyword_argument":
+            raise KalahError(f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}.") from None
+        given = "" if first["type"].startswith("missing") else f" (given: {first['input']!r})"
+        raise KalahError(f"{where}: {key}: {first['msg']}{given}.") from None
+    try:
+        format_rules(config.parsed_rules())
+    except KalahError as error:
+        raise KalahError(f"{where}: rules: {error}") from None
+    return config
+
+
+def _known_keys(location: tuple[int | str, ...]) -> str:
+    owner: Any = TrainConfig
+    for part in location[:-1]:
+        owner = {"net": Net, "selfplay": SelfPlay, "learner": Learner, "replay": Replay}.get(str(part), owner)
+    return ", ".join(owner.__dataclass_fields__)
+
+
+def load_config(path: str, overrides: list[str]) -> TrainConfig:
+    """Return the config of a YAML file with `key=value` overrides applied."""
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise KalahError(f"config {path}: cannot be read ({error.strerror}); configs/ has examples.") from None
+    except UnicodeDecodeError:
+        raise KalahError(f"config {path}: is not UTF-8 text.") from None
+    except yaml.YAMLError as error:
+        raise KalahError(f"config {path}: is not YAML ({' '.join(str(error).split())}).") from None
+    for item in overrides:
+        key, equals, text = item.partition("=")
+        if not equals or not key:
+            raise KalahError(f"override {item!r} is not key=value, e.g. selfplay.games=256.")
+        _override(data, key.split("."), text, item)
+    return make_config(data, f"config {path}")
+
+
+def _override(data: Any, keys: list[str], text: str, item: str) -> None:
+    if not isinstance(data, dict):
+        raise KalahError(f"override {item!r}: {keys[0]!r} is below a key that holds no keys.")
+    if len(keys) > 1:
+        _override(data.setdefault(keys[0], {}), keys[1:], text, item)
+        return
+    try:
+        data[keys[0]] = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise KalahError(f"override {item!r}: {text!r} is not a YAML value.") from None

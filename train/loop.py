@@ -1,0 +1,197 @@
+"""The training loop, readable top to bottom.
+
+In iteration k self-play makes rows with the averaged weights of iteration k-1, while the learner, in
+a second thread, trains on the rows made before. Both only read what the other left at the end of the
+last iteration, so a run is reproducible, and a resumed run equals an uninterrupted one. Parts:
+`selfplay.py`, `replay.py`, `learner.py`, `checkpoint.py`; what is shown: `progress.py`.
+"""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from agents.network import NetConfig
+from agents.neural import TorchEvaluator
+from kalah_env.errors import KalahError
+from kalah_env.rules import format_rules, rules_hash
+from train import checkpoint
+from train.config import TrainConfig, load_config, make_config
+from train.learner import Learner
+from train.progress import Progress
+from train.replay import Replay, Rows
+from train.selfplay import SelfPlay
+
+
+def use_bfloat16(precision: str) -> bool:
+    """Say whether self-play evaluates in bfloat16: `auto` does where the CPU multiplies it natively."""
+    if precision == "auto":
+        if torch.cuda.is_available():
+            return True
+        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+        return bool(supported and supported())
+    return precision == "bfloat16"
+
+
+class Run:
+    """A training run in its folder: state, one iteration, saving and restoring."""
+
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        self.config, self.folder = config, folder
+        self.rules = config.parsed_rules()
+        shape = NetConfig.for_rules(self.rules, config.net.width, config.net.blocks)
+        self.learner = Learner(self.rules, shape, config.learner, config.device, config.seed)
+        self.selfplay = SelfPlay(self.rules, config.selfplay, config.seed)
+        replay = config.replay
+        self.replay = Replay(folder / "replay", replay.window, replay.minimum, replay.share)
+        self.bfloat16 = use_bfloat16(config.selfplay.precision)
+        self.iteration = 0  # iterations done
+        self.new_rows = 0  # rows of the last iteration: what the learner is owed
+        self.seconds = 0.0  # time spent in iterations, over all resumptions
+
+    def iterate(self, pool: ThreadPoolExecutor) -> dict[str, float]:
+        """Run one iteration and save it; return its metrics."""
+        started = time.monotonic()
+        config = self.config
+        evaluate = TorchEvaluator(
+            self.learner.average, config.device, config.selfplay.sign_weight, self.bfloat16
+        )
+        progress = self.iteration / config.iterations
+        learning = pool.submit(self._learn, progress) if len(self.replay) else None
+        playing = pool.submit(self._play, evaluate, config.simulations_at(self.iteration))
+        rows, metrics = playing.result()
+        if learning:
+            metrics |= learning.result()
+        self.replay.add(self.iteration, rows)
+        self.new_rows = len(rows.margins)
+        self.iteration += 1
+        self.seconds += time.monotonic() - started
+        metrics |= {
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+            "rows": self.replay.total,
+            "window": len(self.replay),
+            "games": self.selfplay.games_done,
+            "distinct": _distinct_share(rows),
+        }
+        self.save()
+        return metrics
+
+    def _learn(self, progress: float) -> dict[str, float]:
+        torch.set_num_threads(self.config.threads)
+        started = time.monotonic()
+        metrics = self.learner.run(self.replay, self.new_rows, progress)
+        samples = metrics["steps"] * self.config.learner.batch
+        return {**metrics, "samples_per_s": samples / (time.monotonic() - started)}
+
+    def _play(self, evaluate: TorchEvaluator, simulations: int) -> tuple[Rows, dict[str, float]]:
+        torch.set_num_threads(self.config.threads)
+        started = time.monotonic()
+        rows = self.selfplay.run(evaluate, simulations)
+        seconds = time.monotonic() - started
+        plies = self.config.selfplay.games * self.config.selfplay.plies
+        return rows, {
+            "simulations": simulations,
+            "plies_per_s": plies / seconds,
+            "simulations_per_s": plies * simulations / seconds,
+        }
+
+    def save(self) -> Path:
+        """Write a checkpoint of everything."""
+        arrays = {f"selfplay.{k}": torch.from_numpy(v) for k, v in self.selfplay.arrays().items()}
+        meta = {
+            "config": self.config.to_dict(),
+            "rules": format_rules(self.rules),
+            "rules_hash": rules_hash(self.rules),
+            "commit": checkpoint.commit(),
+            "iteration": self.iteration,
+            "new_rows": self.new_rows,
+            "seconds": self.seconds,
+            "bfloat16": self.bfloat16,
+            "selfplay": self.selfplay.counters(),
+            "learner": self.learner.counters(),
+            "replay": {"shards": sorted(self.replay.shards), "total": self.replay.total},
+        }
+        folder = checkpoint.save_checkpoint(
+            self.folder, self.iteration, self.learner.average, self.rules, self.learner.tensors() | arrays, meta
+        )
+        kept = [checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)]
+        self.replay.prune_files({shard for shards in kept for shard in shards})
+        return folder
+
+    def restore(self, folder: Path) -> None:
+        """Take back the state of a checkpoint of this run."""
+        tensors, meta = checkpoint.load_checkpoint(folder)
+        prefix = "selfplay."
+        arrays = {k[len(prefix) :]: v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
+        self.selfplay.restore(arrays, meta["selfplay"])
+        self.learner.restore({k: v for k, v in tensors.items() if not k.startswith(prefix)}, meta["learner"])
+        self.replay.restore(meta["replay"]["shards"], meta["replay"]["total"])
+        self.iteration, self.new_rows = meta["iteration"], meta["new_rows"]
+        self.seconds, self.bfloat16 = meta["seconds"], meta["bfloat16"]
+
+
+def _distinct_share(rows: Rows) -> float:
+    """Return the share of rows whose position (board, side, phase) is not met twice among them."""
+    if not len(rows.margins):
+        return 1.0
+    return len(np.unique(rows.states[:, :-2], axis=0)) / len(rows.states)
+
+
+def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) -> Path:
+    """Train to the end of the config (or its time); return the last checkpoint's folder.
+
+    `KalahError` if the folder holds a run and `resume` is off, or another config's run.
+    """
+    run = open_run(config, folder, resume)
+    budget = config.max_minutes * 60
+    with ThreadPoolExecutor(2) as pool, Progress(run.config, folder, run.iteration, quiet) as progress:
+        while run.iteration < config.iterations and run.seconds < budget:
+            progress.show(run.iterate(pool), budget)
+    done = checkpoint.checkpoints(folder)
+    return done[-1] if done else run.save()
+
+
+def open_run(config: TrainConfig, folder: Path, resume: bool) -> Run:
+    """Return the run in `folder`, new or restored from its newest checkpoint."""
+    done = checkpoint.checkpoints(folder)
+    if done and not resume:
+        raise KalahError(f"{folder} holds a run already; go on with --resume, or choose another name=.")
+    run_config = config
+    if done:
+        saved: dict[str, Any] = checkpoint.load_meta(done[-1])["config"]
+        saved_config = make_config(saved, str(done[-1]))
+        _refuse_changes(saved_config, config, folder)
+    run = Run(run_config, folder)
+    if done:
+        run.restore(done[-1])
+    return run
+
+
+def _refuse_changes(saved: TrainConfig, config: TrainConfig, folder: Path) -> None:
+    """Only the length of a run and where it runs may change when it is resumed."""
+    free = ("iterations", "max_minutes", "device", "threads")
+    old, new = saved.to_dict(), config.to_dict()
+    changed = [key for key in old if key not in free and old[key] != new[key]]
+    if changed:
+        raise KalahError(
+            f"{folder} was begun with another {', '.join(changed)}; resume it with its own config, or "
+            "choose another name=."
+        )
+
+
+def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
+    """Run `kalah train`; return its exit code."""
+    config = load_config(config_path, overrides)
+    folder = Path("runs") / config.name
+    try:
+        last = train(config, folder, resume)
+    except KeyboardInterrupt:
+        print(f"\nstopped; go on with: kalah train {config_path} {' '.join([*overrides, '--resume'])}")
+        return 130
+    print(f"trained: {last}")
+    print(f"play it: kalah arena net:{last},sims=64 greedy --rules {config.rules} --games 100")
+    return 0
