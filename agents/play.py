@@ -21,7 +21,7 @@ HELP = """\
   quit       leave the game"""
 
 
-class _Left(Exception):
+class _LeftError(Exception):
     """The human has left the game; the message says how."""
 
 
@@ -48,7 +48,7 @@ def play_game(
             else:
                 action = int(agent.act(rules, state[None].copy())[0])
             _play(rules, state, action, seats, say)
-    except _Left as left:
+    except _LeftError as left:
         say(f"\n{left} The game stands at {text.format_position(rules, state)}.")
         return state
     say()
@@ -65,22 +65,18 @@ def _who(seats: list[Agent | None], side: int) -> str:
 def _ask(rules: Rules, state: np.ndarray, source: TextIO, sink: TextIO) -> int:
     """Return the action a human chooses; ask again after anything that is not a legal move."""
     side = int(batch.sides(rules, state))
-    legal = text.legal_moves(rules, state)
+    legal = ", ".join(text.legal_moves(rules, state))
+    prompt = f"{text.SIDE_NAMES[side].capitalize()}, your move ({legal}): "
     board = f"\n{text.draw_board(rules, state, side)}\n"
     print(board, file=sink)
     while True:
-        print(
-            f"{text.SIDE_NAMES[side].capitalize()}, your move ({', '.join(legal)}): ",
-            end="",
-            file=sink,
-            flush=True,
-        )
+        print(prompt, end="", file=sink, flush=True)
         line = source.readline()
         word = line.strip().lower()
         if not line:
-            raise _Left("End of input.")
+            raise _LeftError("End of input.")
         if word in ("quit", "exit"):
-            raise _Left("You left.")
+            raise _LeftError("You left.")
         if word == "help":
             print(HELP, file=sink)
         elif word == "board":

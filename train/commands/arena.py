@@ -46,11 +46,9 @@ def run(args: argparse.Namespace) -> int:
         records=args.records,
         progress=_progress if sys.stderr.isatty() else None,
     )
-    if 2 * answer["openings"] < args.games:
-        found = answer["openings"]
-        print(
-            f"kalah: only {found} distinct openings found, so {2 * found} games a pairing.", file=sys.stderr
-        )
+    played = 2 * answer["openings"]
+    if played < args.games:
+        print(f"kalah: no more distinct openings found, so {played} games a pairing.", file=sys.stderr)
     if args.json:
         print_json(answer)
     else:
@@ -78,7 +76,7 @@ def _print_tables(answer: dict[str, Any]) -> None:
     ranked = sorted(answer["elo"].items(), key=lambda item: -item[1]["elo"])
     elo = [[key, f"{r['elo']:+.0f}", _range(r["interval"], "{:+.0f}")] for key, r in ranked]
     print(
-        f"{answer['rules']}, {answer['openings']} openings x 2 seats, seed {answer['seed']}; 95 % intervals"
+        f"{answer['rules']}: {answer['openings']} openings x 2, seed {answer['seed']}; 95 % intervals"
     )
     _print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
     _print_table(["agent", "Elo", "interval"], elo)

@@ -6,6 +6,7 @@ import sys
 from train.commands import add_rules, add_seed, add_start, read_position
 
 HELP = "Play in the terminal, human or agent in each seat. Type help when it is your turn."
+OPPONENT = "alphabeta:depth=6"
 EXAMPLE = "kalah play --rules kalah --south human --north alphabeta:depth=6"
 
 
@@ -13,9 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_rules(parser)
     parser.add_argument("--south", metavar="AGENT", default="human", help="human or an agent's text (human)")
-    parser.add_argument(
-        "--north", metavar="AGENT", default="alphabeta:depth=6", help="the same (alphabeta:depth=6)"
-    )
+    parser.add_argument("--north", metavar="AGENT", default=OPPONENT, help=f"the same ({OPPONENT})")
     add_start(parser)
     add_seed(parser)
 
@@ -28,9 +27,9 @@ def run(args: argparse.Namespace) -> int:
 
     rules = parse_rules(args.rules)
     start = read_position(args.start, rules)
-    players = [
-        None if spec == "human" else make_agent(spec, args.seed + i)
-        for i, spec in enumerate((args.south, args.north))
-    ]
-    play_game(rules, start, players[0], players[1], sys.stdin, sys.stdout)
+    south, north = (
+        None if spec == "human" else make_agent(spec, args.seed + seat)
+        for seat, spec in enumerate((args.south, args.north))
+    )
+    play_game(rules, start, south, north, sys.stdin, sys.stdout)
     return 0

@@ -60,9 +60,9 @@ def _play(*specs: str) -> None:
 def _search() -> None:
     """Search with both root policies, a network that knows nothing in the place of a real one."""
     import numpy as np
+
     from agents.encoding import encode
     from agents.mcts import Search, SearchConfig
-
     from kalah_env import batch
     from kalah_env.rules import Rules, num_actions
 
