@@ -11,11 +11,11 @@ ARGS ?=
 
 BIN := .venv/bin
 STAMP := .venv/.stamp
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 PYTEST := OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=2 $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test test-slow check smoke wheel clean
+.PHONY: help setup quickstart test test-slow check smoke wheel constraints clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 18
@@ -59,6 +59,11 @@ smoke: $(STAMP)  ## train for a minute on a tiny board; the net must beat random
 
 wheel: $(STAMP)  ## source archive and, from it, the wheel, in dist/
 	$(BIN)/python -m build --no-isolation
+
+constraints: $(STAMP)  ## pins what .venv holds now (after a change of pyproject.toml)
+	@{ echo '# Every package of .venv, pinned. Made by `make constraints`.'; \
+	  $(BIN)/python -m pip freeze --all --exclude-editable | sed -e '/^pip==/d' -e 's/+.*//'; } > constraints.new
+	@mv constraints.new constraints.txt && touch $(STAMP)
 
 clean:  ## removes .venv, caches and build products; runs/ and checkpoints/ stay
 	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache
