@@ -5,7 +5,7 @@ Texts are `name[:argument][,option=value,...]`. A name resolves through the entr
 `kalah_env.agents` to a class, so any installed package can add agents. The class's constructor says
 what the text may hold: its one positional parameter, if any, is the argument without `=`, its
 keyword-only parameters are the options, annotated with int, float, str, bool or `X | None`; `seed`
-is one of them in every agent. The agents themselves: `simple.py`, `alphabeta.py`, `neural.py`.
+is one of them in every agent. The agents themselves: `simple.py`, `alphabeta/`, `neural.py`.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 """The two baselines that need no search: `random` and `greedy`.
 
 They show how little an agent needs: a seed and `act` over a batch. Not here: anything that looks
-further than one ply (`alphabeta.py`).
+further than one ply (`alphabeta/`).
 """
 
 import numpy as np
