@@ -1,4 +1,8 @@
-"""The arena is fair: distinct openings, exchanged seats, right accounts, the same again by seed."""
+"""The arena is fair: distinct openings, exchanged seats, right accounts, the same again by seed.
+
+Scripted agents show who was asked to move and when. Not here: the size of intervals and ratings
+(`test_rating.py`), the table and the words of the command (`test_cli.py`).
+"""
 
 import json
 
@@ -64,12 +68,13 @@ def test_openings_lie_within_their_plies():
 
 def test_openings_grow_from_a_start_position():
     start = text.parse_position("<6,0,0,0,0,0,0,5,1,1,1,1,1,1,1> S", KALAH)
+    batch.extras(KALAH, start)[engine.PLY] = 30
     found = make_openings(KALAH, 1000, 0, start, min_plies=1, max_plies=1)
     assert sorted(text.format_position(KALAH, state) for state in found) == [
         "<6,1,0,0,0,0,0,0,2,2,2,2,1,1,1> N",
         "<6,1,0,0,0,0,0,5,0,1,1,1,1,1,1> S",
     ]
-    assert batch.extras(KALAH, start)[engine.PLY] == 0
+    assert batch.extras(KALAH, start)[engine.PLY] == 30
 
 
 def test_openings_leave_the_swap_open_sometimes_and_never_swap():
@@ -120,10 +125,10 @@ def test_the_same_agent_in_both_seats_scores_half_on_every_opening():
 
 
 def test_random_against_itself_is_even_within_the_interval():
-    """Guards against a seat that counts for one agent only. Fixed seeds; 95 % of seeds would pass."""
-    (result,) = run_arena(["random", "random"], KALAH, 400, seed=1)["results"]
+    """Guards against draws, frequent on a small board, that go to one agent. Fixed seed; 5 % would fail."""
+    (result,) = run_arena(["random", "random"], SMALL, 200, seed=1)["results"]
+    assert result["draws"] > 20
     assert result["interval"][0] <= 0.5 <= result["interval"][1]
-    assert result["distinct_games"] == 400
 
 
 def test_a_swap_exchanges_the_players():
@@ -186,6 +191,7 @@ def test_a_truncated_game_is_a_draw():
     answer = run_arena(["greedy", "random"], rules, 40)
     (result,) = answer["results"]
     assert result["truncated"] == result["draws"] == 40
+    assert answer["elo"]["greedy"]["elo"] == answer["elo"]["random"]["elo"] == 0
     assert result["score"] == 0.5
 
 

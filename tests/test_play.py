@@ -1,4 +1,8 @@
-"""The terminal game, driven by text: whose board is drawn, what is said, how it is left."""
+"""The terminal game, driven by text: whose board is drawn, what is said, how it is left.
+
+Lines stand for what a human types; scripted agents for what an agent answers. Not here: the command's
+arguments (`test_cli.py`), legality and captures themselves (`test_engine.py`).
+"""
 
 import io
 
@@ -65,6 +69,7 @@ def test_bad_input_is_refused_with_a_hint_and_asked_again(line):
 
 def test_empty_lines_and_capitals_are_no_matter():
     told, position = play(["", "  ", " HELP ", "Board", "QUIT", "3"])
+    assert "illegal" not in told
     assert "1 farthest from your store" in told
     assert "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first\n" in told
     assert "You left." in told
