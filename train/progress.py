@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as RichProgress
+from rich.progress import BarColumn, Progress as RichProgress, TextColumn, TimeElapsedColumn
 from torch.utils.tensorboard import SummaryWriter
 
 from train.config import TrainConfig
