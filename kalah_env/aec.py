@@ -6,7 +6,7 @@ are drawn by `render.py`, which needs pygame and is imported only when a picture
 """
 
 import operator
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -37,7 +37,7 @@ def _advance(rules, s, action, mask):
     return captured
 
 
-class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZoo's modules use
+class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modules use
     """One game between `player_0`, who sits South at the start, and `player_1`.
 
     rules: text such as `kgp:pits=6`, or `Rules`.
@@ -56,7 +56,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
     After the end the agent who moved last is selected first.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo declares it so
         "render_modes": ["human", "ansi", "rgb_array"],
         "name": "kalah_v0",
         "is_parallelizable": False,
@@ -90,8 +90,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         }
         self.state_space = spaces.Box(0, 32767, (batch.state_size(self.rules),), np.int16)
         self._start = batch.new_games(self.rules, 1)[0]
-        self._side_at = board + engine.SIDE
-        self._status_at = board + engine.STATUS
+        self._side_at, self._status_at = board + engine.SIDE, board + engine.STATUS
         self._window = None
 
     def observation_space(self, agent: str) -> spaces.Space:
@@ -107,7 +106,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         self._state = self._first_state(options or {})
         self._mask = np.zeros(num_actions(self.rules), np.int8)
         engine.legal_mask(self.rules, self._state, self._mask)
-        self._total = features.total_seeds(self.rules, self._state)
+        self._divisor = features.divisor(self.rules, self._state)
         self._south = 0  # the player who sits South; North is 1 - _south
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -116,6 +115,8 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
         self._publish(captured=0)
+        if self.render_mode == "human":
+            self.render()
 
     def _first_state(self, options: dict[str, Any]) -> np.ndarray:
         # PettingZoo's api_test resets every environment with the option "options", so that passes.
@@ -136,7 +137,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)  # pyright: ignore[reportArgumentType]
+            self._was_dead_step(action)
             return
         chosen = self._checked(action)
         captured = _advance(self.rules, self._state, chosen, self._mask)
@@ -162,7 +163,8 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
     def _publish(self, captured: int) -> None:
         """Set what PettingZoo reads: whose turn it is, infos, and at the end flags and rewards."""
         south, north = self.possible_agents[self._south], self.possible_agents[1 - self._south]
-        self.agent_selection = north if self._state[self._side_at] else south
+        self._side = int(self._state[self._side_at])
+        self.agent_selection = north if self._side else south
         self.infos = {
             south: {"side": "south", "captured": captured},
             north: {"side": "north", "captured": captured},
@@ -171,8 +173,8 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         # Until the end all rewards are 0, so there is nothing to clear or to add up before.
         if status == engine.OVER:
             self.terminations = dict.fromkeys(self.agents, True)
-            value = engine.margin(self.rules, self._state) / (self._total or 1)
-            value = float(value if self.reward == "margin" else np.sign(value))
+            margin = engine.margin(self.rules, self._state)
+            value = margin / float(self._divisor) if self.reward == "margin" else float(np.sign(margin))
             self.rewards = {south: value, north: 0.0 - value}
             self._accumulate_rewards()
         elif status == engine.TRUNCATED:
@@ -181,9 +183,9 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
     def observe(self, agent: str) -> Observation:
         """Return the agent's view of the board and, if it is to move, its legal actions."""
         side = self._player[agent] ^ self._south
-        to_move = side == self._state[self._side_at] and not self.terminations.get(agent, True)
+        to_move = side == self._side and not self.terminations.get(agent, True)
         return {
-            "observation": features.observation(self.rules, self._state, side, self._total),
+            "observation": features.observation(self.rules, self._state, side, self._divisor),
             "action_mask": self._mask.copy() if to_move else np.zeros_like(self._mask),
         }
 
@@ -220,8 +222,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
         if status == engine.OVER:
             pits = self.rules.pits
             stores = int(self._state[pits]), int(self._state[2 * pits + 1])
-            words = ("draw", "wins", "loses")
-            return tuple(f"{words[np.sign(a - b)]} {a}:{b}" for a, b in (stores, stores[::-1]))
+            return _result(*stores), _result(*stores[::-1])
         remark = "to move or swap" if phase == engine.SWAP else "to move"
         return ("", remark) if side else (remark, "")
 
@@ -234,6 +235,11 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801 - the name PettingZo
     def __getstate__(self) -> dict[str, Any]:
         """Leave the window behind: a copy or a pickle goes on with the game and opens its own."""
         return {**self.__dict__, "_window": None}
+
+
+def _result(own: int, other: int) -> str:
+    word = "draw" if own == other else "wins" if own > other else "loses"
+    return f"{word} {own}:{other}"
 
 
 def _renderer() -> Any:

@@ -4,22 +4,28 @@ The order is the viewer's: own pits, own store, the other's pits, the other's st
 owner's sowing order. Not here: what a network is fed with (`agents/`), masks (`engine.legal_mask`).
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from kalah_env.rules import Rules
 
 
-def total_seeds(rules: Rules, state: np.ndarray) -> int:
-    """Return the seeds on the board of one state (S,), stores included; it never changes in a game."""
-    return int(state[: 2 * rules.pits + 2].sum())
+@lru_cache
+def view_order(pits: int, side: int) -> np.ndarray:
+    """Return the indices (2P+2,) into a state that put its board into the view of `side`."""
+    half = pits + 1
+    return np.roll(np.arange(2 * half), -side * half)
 
 
-def observation(rules: Rules, state: np.ndarray, side: int, total: int) -> np.ndarray:
-    """Return the board of one state (S,) as `side` sees it, over `total`: (2P+2,) float32 in 0..1.
+def divisor(rules: Rules, state: np.ndarray) -> np.float32:
+    """Return what the counts of a game are divided by: its seeds, or 1 for an empty board.
 
-    An empty board (total 0) is all zero.
+    The seeds of a game stay the same, so this is worked out once a game.
     """
-    half = rules.pits + 1
-    south, north = state[:half], state[half : 2 * half]
-    board = np.concatenate((north, south) if side else (south, north))
-    return board / np.float32(total or 1)
+    return np.float32(state[: 2 * rules.pits + 2].sum() or 1)
+
+
+def observation(rules: Rules, state: np.ndarray, side: int, over: np.float32) -> np.ndarray:
+    """Return the board of one state (S,) as `side` sees it, over `divisor`: (2P+2,) float32."""
+    return state[view_order(rules.pits, side)] / over
