@@ -1,6 +1,7 @@
 """The PettingZoo environment: its own tests, views, seats, rewards, ends, bad input, copies."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -79,6 +80,7 @@ def test_a_game_is_the_engines_game(preset):
     sign = float(np.sign(batch.margins(rules, states)[0]))
     assert env.rewards == {"player_0": sign, "player_1": -sign}
     assert env.terminations == {"player_0": True, "player_1": True}
+    assert {type(flag) for flag in (*env.terminations.values(), *env.truncations.values())} == {bool}
 
 
 def test_each_agent_sees_the_board_from_its_own_side():
@@ -189,7 +191,7 @@ def test_the_ply_limit_truncates_without_reward():
 
 @pytest.mark.parametrize("action", [1, -1, 3, 99, None, 0.0, "0"])
 def test_an_illegal_action_raises_in_raw_env_and_changes_nothing(action):
-    env = started("mankalah:pits=3", "<3,1,0,4,0,2,1,2,3> S")
+    env = started("kalah:pits=3", "<3,1,0,4,0,2,1,2,3> S")
     before, view = env.state().tolist(), env.observe("player_0")
     with pytest.raises(KalahError, match=r"player_0.*<3,1,0,4,0,2,1,2,3> S; legal are \[0, 2\]"):
         env.step(action)
@@ -275,7 +277,7 @@ def run_python(*arguments):
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(Path.home())},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

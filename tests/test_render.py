@@ -73,6 +73,8 @@ def test_pictures_of_every_board_size_with_big_numbers(pits):
     layout = _Layout(pits)
     assert picture.shape == (layout.height, layout.width, 3)
     assert layout.width <= 1280
+    left, right = layout.pit(0, 0)[0] - layout.radius, layout.pit(0, pits - 1)[0] + layout.radius
+    assert layout.store(1).right < left < right < layout.store(0).left
     assert picture.dtype == np.uint8
     # Nothing is cut off: the table's edge is one colour all round.
     border = np.concatenate((picture[0], picture[-1], picture[:, 0], picture[:, -1]))
@@ -105,10 +107,15 @@ def test_the_picture_says_who_is_to_move():
     assert differs[:STRIP].any()
     assert differs[-STRIP:].any()
     assert not differs[STRIP:-STRIP].any()
-    swapped = rendered("mankalah", None, actions=[0, 7])
+
+
+def test_the_picture_tells_of_the_swap():
+    before = rendered("mankalah", None, actions=[0])
+    after = rendered("mankalah", None, actions=[0, 7])
     stayed = rendered("mankalah", "<7,1,0,0,8,8,8,8,8,8,7,7,7,7,7,7,7> N")
-    differs = (swapped != stayed).any(axis=(1, 2))
-    assert differs[:STRIP].any(), "after a swap other names stand there"
+    assert (before[:STRIP] != stayed[:STRIP]).any(), "no word that a swap is open"
+    assert (after[:STRIP] != stayed[:STRIP]).any(), "no word of the other names"
+    assert (after[STRIP:-STRIP] == stayed[STRIP:-STRIP]).all()
 
 
 @pytest.mark.usefixtures("no_screen")
