@@ -30,6 +30,7 @@ class SearchConfig:
     considered: int = 16  # root actions that sequential halving starts from
     c_visit: float = 50.0
     c_scale: float = 0.7
+    c_explore: float = 0.25  # interior nodes: share of visits that follow the prior, over sqrt(visits)
     c_puct: float = 1.25
     sign_weight: float = 0.5  # share of win/draw/loss in the utility, the rest is margin
     noise: float = 0.0  # scale of the Gumbel noise; share of Dirichlet noise for PUCT
@@ -132,7 +133,7 @@ class Search:
         """Search `states: (B, S) int16`, all running, with `config.simulations` each."""
         config, games = self.config, len(states)
         gumbel_root = config.policy == "gumbel"
-        constants = (config.c_visit, config.c_scale, config.c_puct, config.sign_weight)
+        constants = (config.c_visit, config.c_scale, config.c_explore, config.c_puct, config.sign_weight)
         tree = self._trees(rules, games)
         width = num_actions(rules)
         gumbel = np.zeros((games, width), np.float32)

@@ -81,7 +81,7 @@ def margin_bins(remaining: np.ndarray, seeds: int) -> np.ndarray:
 def utility(
     outcome: Tensor, margin: Tensor, facts: Tensor, seeds: int, sign_weight: float
 ) -> tuple[Tensor, Tensor]:
-    """Read the heads: utility (B,) in [-1, 1] for the mover, and expected final margin (B,) in seeds.
+    """Read the heads: utility (B,) for the mover, and expected final margin (B,) in seeds.
 
     outcome: (B, 3) logits of win, draw, loss; margin: (B, T+1) logits; facts: (B, 3) of `encode`.
     Utility = sign_weight (P(win) - P(loss)) + (1 - sign_weight) (final margin / half of all seeds).
@@ -90,8 +90,7 @@ def utility(
     bins = torch.arange(seeds + 1, device=margin.device, dtype=margin.dtype)
     remaining = margin.softmax(-1) @ (2.0 * bins - seeds) + (facts[:, 1] - seeds) % 2.0
     final = remaining + facts[:, 0]
-    scaled = (final / facts[:, 2]).clamp(-1.0, 1.0)
-    value = sign_weight * (chances[:, 0] - chances[:, 2]) + (1.0 - sign_weight) * scaled
+    value = sign_weight * (chances[:, 0] - chances[:, 2]) + (1.0 - sign_weight) * final / facts[:, 2]
     return value, final
 
 

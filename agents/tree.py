@@ -64,7 +64,7 @@ def exact_utility(rules, s, sign_weight):
     total = 0
     for i in range(extras):
         total += s[i]
-    scaled = min(1.0, max(-1.0, 2.0 * margin / max(1, total)))
+    scaled = 2.0 * margin / max(1, total)
     outcome = 1.0 if margin > 0 else (-1.0 if margin < 0 else 0.0)
     return sign_weight * outcome + (1.0 - sign_weight) * scaled
 
@@ -192,18 +192,24 @@ def softmax(logits, out):
 
 
 @njit
-def _choose_gumbel(tree, b, node, c_visit, c_scale, scratch):
-    """Keep the visit shares close to the improved policy (Danihelka et al. 2022, section 5)."""
+def _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch):
+    """Keep the visit shares close to the improved policy (Danihelka et al. 2022, section 5).
+
+    A share c_explore / sqrt(visits) follows the prior instead: without it an action whose mixed value
+    is a little too low is never tried, and the search need not converge to the best line.
+    """
     improved_logits(tree, b, node, c_visit, c_scale, scratch)
     softmax(scratch, scratch)
     tried = max(1, tree.visits[b, node])  # visits of the children, plus one for the node itself
+    explore = min(1.0, c_explore / math.sqrt(tried))
     best, best_score = -1, -np.inf
     for a in range(tree.children.shape[2]):
         if tree.logits[b, node, a] == -np.inf:
             continue
         child = tree.children[b, node, a]
         visits = tree.visits[b, child] if child >= 0 else 0
-        score = scratch[a] - visits / tried
+        share = (1.0 - explore) * scratch[a] + explore * tree.priors[b, node, a]
+        score = share - visits / tried
         if score > best_score:
             best, best_score = a, score
     return best
@@ -233,10 +239,10 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
     """Run one simulation in every game, up to the network's call.
 
     root_actions: (B,) int64 - what each root tries; -1 leaves a game out. constants: c_visit,
-    c_scale, c_puct, sign_weight. leaves: (B,) int32 - new node to evaluate, or -1 where the
+    c_scale, c_explore, c_puct, sign_weight. leaves: (B,) int32 - new node to evaluate, or -1 where the
     simulation met an ended game and is backed up already.
     """
-    c_visit, c_scale, c_puct, sign_weight = constants
+    c_visit, c_scale, c_explore, c_puct, sign_weight = constants
     scratch = np.empty(tree.children.shape[2], np.float32)
     for b in range(root_actions.shape[0]):
         leaves[b] = -1
@@ -253,7 +259,7 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
             if tree.ended[b, node] == 1:
                 break
             if policy == GUMBEL:
-                action = _choose_gumbel(tree, b, node, c_visit, c_scale, scratch)
+                action = _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch)
             else:
                 action = choose_puct(tree, b, node, c_puct)
         if tree.ended[b, node] == 1:

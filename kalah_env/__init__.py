@@ -4,8 +4,13 @@
 engine itself. Nothing here needs torch. Where each thing lives: the tree in README.md.
 """
 
+import pettingzoo
+
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, make_rules, parse_rules
 
 __version__ = "0.1.0"
 __all__ = ["KalahError", "Rules", "format_rules", "make_rules", "parse_rules"]
+
+# By name, so that the engine is compiled only when an environment is made.
+pettingzoo.register("aec", "kalah/kalah-v0", entry_point="kalah_env.kalah_v0:env")

@@ -1,0 +1,214 @@
+"""Search: schedules, agreement with exact play on tiny boards, signs, and what it may not depend on."""
+
+import numpy as np
+import pytest
+
+from agents import tree as trees
+from agents.mcts import Search, SearchConfig, halving_schedule
+from kalah_env import batch, engine
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, num_actions, parse_rules
+from kalah_env.text import parse_position
+
+
+def uniform(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Know nothing: equal logits, value 0."""
+    return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
+
+
+def exact(rules: Rules, state: np.ndarray, memo: dict | None = None) -> int:
+    """Return the final margin for the mover of `state` under perfect play, by plain minimax."""
+    memo = {} if memo is None else memo
+    key = state[:-1].tobytes()
+    if key not in memo:
+        side, _, status, _ = batch.extras(rules, state)
+        if status == engine.OVER:
+            margin = engine.margin(rules, state)
+            memo[key] = margin if side == engine.SOUTH else -margin
+        else:
+            memo[key] = max(action_values(rules, state, memo).values())
+    return memo[key]
+
+
+def action_values(rules: Rules, state: np.ndarray, memo: dict | None = None) -> dict[int, int]:
+    memo = {} if memo is None else memo
+    values = {}
+    for action in range(num_actions(rules)):
+        if engine.is_legal(rules, state, action):
+            child = state.copy()
+            side = int(batch.sides(rules, state))
+            engine.play(rules, child, action)
+            value = exact(rules, child, memo)
+            # The side that moved stays in a finished game; a swap changes the player, not the side.
+            over = batch.statuses(rules, child) == engine.OVER
+            same = action != rules.pits and (over or int(batch.sides(rules, child)) == side)
+            values[action] = value if same else -value
+    return values
+
+
+def random_positions(rules: Rules, count: int, plies: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    states = batch.new_games(rules, count)
+    for _ in range(plies):
+        masks = batch.legal_masks(rules, states)
+        going = batch.statuses(rules, states) == engine.RUNNING
+        actions = (rng.random(masks.shape) * masks).argmax(1)
+        moved = states[going]
+        batch.step(rules, moved, actions[going])
+        states[going] = moved
+    decisions = batch.legal_masks(rules, states).sum(1) > 1
+    return np.unique(states[decisions], axis=0)
+
+
+
+
+@pytest.mark.parametrize(
+    ("considered", "simulations", "expected"), [(6, 8, [0] * 6 + [1, 1]), (1, 3, [0, 1, 2]), (2, 3, [0, 0, 1])]
+)
+def test_halving_schedule_small(considered: int, simulations: int, expected: list[int]) -> None:
+    assert halving_schedule(considered, simulations) == expected
+
+
+@pytest.mark.parametrize(
+    ("considered", "simulations", "rounds"),
+    [
+        (6, 16, [(6, 1), (3, 1), (2, 2), (2, 2)]),
+        (6, 32, [(6, 1), (3, 3), (2, 5), (2, 5)]),
+        (6, 64, [(6, 3), (3, 7), (2, 10), (2, 10)]),
+        (3, 16, [(3, 2), (2, 4), (2, 4)]),
+    ],
+)
+def test_halving_schedule_rounds(considered: int, simulations: int, rounds: list[tuple[int, int]]) -> None:
+    """The published schedule: (actions left, visits each) a round, the last one cut short."""
+    expected: list[int] = []
+    visits = 0
+    for actions, each in rounds:
+        for _ in range(each):
+            expected += [visits] * actions
+            visits += 1
+    assert halving_schedule(considered, simulations) == expected[:simulations]
+
+
+TINY = [
+    "kalah:pits=2,seeds=2",
+    "kalah:pits=2,seeds=4",
+    "kalah:pits=3,seeds=2",
+    "fairkalah:pits=2,seeds=3",
+    "kalah-72:pits=2,seeds=3",
+    "ludii-kalah:pits=2,seeds=3",
+    "mankalah:pits=2,seeds=2",
+    "kalah:pits=2,seeds=3,pie=true",
+]
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+@pytest.mark.parametrize("spec", TINY)
+def test_search_finds_the_minimax_move(spec: str, policy: str) -> None:
+    rules = parse_rules(spec)
+    states = np.concatenate([batch.new_games(rules, 1), *(random_positions(rules, 20, p, p) for p in (1, 2, 3))])
+    states = states[batch.legal_masks(rules, states).sum(1) > 1]
+    config = SearchConfig(4000, policy=policy, sign_weight=0.0, c_explore=1.0, c_puct=2.5)
+    found = Search(config).run(rules, states, uniform, np.random.default_rng(0))
+    memo: dict = {}
+    wrong = []
+    for state, action in zip(states, found.actions, strict=True):
+        values = action_values(rules, state, memo)
+        if values[int(action)] != max(values.values()):
+            wrong.append((state.tolist(), int(action), values))
+    assert not wrong
+    assert len(states) >= 3
+
+
+def test_errors_shrink_as_simulations_grow() -> None:
+    rules = parse_rules("kalah:pits=3,seeds=3")
+    states = np.concatenate([random_positions(rules, 60, p, p) for p in (2, 4, 6)])
+    memo: dict = {}
+    best = [action_values(rules, state, memo) for state in states]
+    regrets = []
+    for simulations in (2, 32, 1000):
+        config = SearchConfig(simulations, sign_weight=0.0, c_explore=1.0)
+        actions = Search(config).run(rules, states, uniform, np.random.default_rng(0)).actions
+        regrets.append(np.mean([max(v.values()) - v[int(a)] for v, a in zip(best, actions, strict=True)]))
+    assert regrets[0] > regrets[1] > regrets[2]
+    assert regrets[2] < 0.05
+
+
+def test_chain_of_extra_turns_is_found() -> None:
+    """Pits 6, 5, 4, 3 each reach the store only in the right order: the best line is all extra turns."""
+    rules = parse_rules("kalah")
+    state = parse_position("<6,0,0,0,0,0,3,2,1,1,1,1,1,1,1> S", rules)
+    found = Search(SearchConfig(400)).run(rules, state[None], uniform, np.random.default_rng(0))
+    assert found.actions[0] == 5
+    after = state.copy()
+    engine.play(rules, after, 5)
+    assert batch.sides(rules, after) == engine.SOUTH
+    found = Search(SearchConfig(400)).run(rules, after[None], uniform, np.random.default_rng(0))
+    assert found.actions[0] == 4
+
+
+def test_root_value_reaches_the_exact_one() -> None:
+    """PUCT spends its visits on the best line, so that the root's mean tends to the exact value."""
+    rules = parse_rules("kalah:pits=2,seeds=2")
+    state = batch.new_games(rules, 1)
+    config = SearchConfig(20000, policy="puct", sign_weight=0.0)
+    found = Search(config).run(rules, state, uniform, np.random.default_rng(0))
+    half = 2 * 2 * 2 / 2
+    assert found.values[0] * half == pytest.approx(exact(rules, state[0]), abs=0.2)
+
+
+def test_swap_has_the_sign_of_a_new_player() -> None:
+    """North may swap into South's winning seat: the swapped position's value counts for the swapper."""
+    rules = parse_rules("mankalah:pits=3,seeds=3")
+    states = [parse_position(f"<3,{stores},1,1,0,1,1,1> N swap", rules) for stores in ("9,0", "0,9")]
+    found = Search(SearchConfig(500)).run(rules, np.array(states), uniform, np.random.default_rng(0))
+    assert found.actions[0] == rules.pits
+    assert found.actions[1] != rules.pits
+
+
+def test_advance_plays_forced_moves_and_keeps_the_sign() -> None:
+    rules = parse_rules("kalah:pits=3,seeds=3")
+    # South's pit 3 reaches the store (again), then pit 1 is forced and passes the turn.
+    state = parse_position("<3,0,0,2,0,1,2,2,2> S", rules)
+    assert trees.advance(rules, state, 2) == -1.0
+    assert batch.sides(rules, state) == engine.NORTH
+    expected = parse_position("<3,4,0,0,1,0,0,2,2> N", rules)
+    assert state[:-1].tolist() == expected[:-1].tolist()
+
+
+def test_policy_prefers_nothing_illegal_and_sums_to_one() -> None:
+    rules = parse_rules("mankalah:pits=4,seeds=3")
+    states = random_positions(rules, 50, 4, 1)
+    masks = batch.legal_masks(rules, states)
+    for policy in ("gumbel", "puct"):
+        config = SearchConfig(16, policy=policy, noise=0.25)
+        found = Search(config).run(rules, states, uniform, np.random.default_rng(0))
+        assert np.allclose(found.policy.sum(1), 1, atol=1e-5)
+        assert (found.policy[masks == 0] == 0).all()
+        assert (masks[np.arange(len(states)), found.actions] == 1).all()
+        assert (found.visits.sum(1) == 16).all()
+
+
+def test_a_position_is_searched_alike_alone_and_in_a_batch() -> None:
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    states = random_positions(rules, 40, 5, 2)
+    search = Search(SearchConfig(50))
+    together = search.run(rules, states, uniform, np.random.default_rng(0))
+    for i in (0, len(states) // 2, len(states) - 1):
+        alone = search.run(rules, states[i : i + 1], uniform, np.random.default_rng(0))
+        assert alone.visits[0].tolist() == together.visits[i].tolist()
+
+
+def test_gumbel_noise_explores_and_is_seeded() -> None:
+    rules = parse_rules("kalah")
+    states = batch.new_games(rules, 200)
+    config = SearchConfig(8, noise=1.0)
+    first = Search(config).run(rules, states, uniform, np.random.default_rng(3)).actions
+    again = Search(config).run(rules, states, uniform, np.random.default_rng(3)).actions
+    assert first.tolist() == again.tolist()
+    assert len(set(first.tolist())) > 1
+
+
+@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"policy": "alphazero"}])
+def test_bad_search_settings(wrong: dict) -> None:
+    with pytest.raises(KalahError, match="search"):
+        SearchConfig(**wrong)
