@@ -76,5 +76,11 @@ class Progress:
     def _cut(self, done: int) -> None:
         if not self.metrics.exists():
             return
-        lines = [line for line in self.metrics.read_text().splitlines() if json.loads(line)["iteration"] <= done]
-        self.metrics.write_text("".join(line + "\n" for line in lines))
+        kept = []
+        for line in self.metrics.read_text().splitlines():
+            try:
+                if json.loads(line)["iteration"] <= done:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError):
+                continue  # the line that was being written when the run was killed
+        self.metrics.write_text("".join(kept))
