@@ -1,0 +1,73 @@
+"""What hypothesis draws in the tests of the core: rules, positions, and both together.
+
+Positions are arrays made without `text.py`, so that text and engine are tested apart. Sizes are
+kept small enough that a drawn game is played out in milliseconds.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from kalah_env import batch, engine
+from kalah_env.errors import KalahError
+from kalah_env.rules import OPTIONS, PRESET_NAMES, Rules, parse_rules
+
+
+def result_or_none(function: Callable, *arguments: object) -> Any:
+    """Return the function's result, or None where it refuses: with a `KalahError` fit to be printed."""
+    try:
+        return function(*arguments)
+    except KalahError as error:
+        message = str(error)
+    assert message.isprintable(), message
+    return None
+
+
+def spec_or_none(preset: str, changes: dict[str, str]) -> str | None:
+    """Return the rules text of a preset with changed options, or None where two of them clash."""
+    items = ",".join(f"{name}={word}" for name, word in changes.items())
+    spec = f"{preset}:{items}" if items else preset
+    try:
+        parse_rules(spec)
+    except KalahError as error:
+        if "clashes" not in str(error):
+            raise  # every value drawn here is allowed
+        return None
+    return spec
+
+
+@st.composite
+def specs(draw, **fixed: str) -> str:
+    """Draw a valid rules text: any preset, any options; `fixed` ones as given."""
+    preset = draw(st.sampled_from(PRESET_NAMES))
+    changes = dict(fixed)
+    for option in OPTIONS:
+        if option.name in fixed or draw(st.booleans()):
+            continue
+        words = [str(v) for v in option.values] if isinstance(option.values, range) else option.values
+        changes[option.name] = draw(st.sampled_from(words))
+    spec = spec_or_none(preset, changes)
+    return spec if spec else draw(specs(**fixed))
+
+
+@st.composite
+def positions(draw, rules: Rules, most: int = 16) -> np.ndarray:
+    """Draw a settled state (S,) of `rules` with at most `most` seeds in a pit."""
+    counts = st.lists(st.integers(0, most), min_size=2 * rules.pits + 2, max_size=2 * rules.pits + 2)
+    state = np.zeros(batch.state_size(rules), np.int16)
+    state[: 2 * rules.pits + 2] = draw(counts)
+    extras = batch.extras(rules, state)
+    extras[engine.SIDE] = draw(st.sampled_from((engine.SOUTH, engine.NORTH)))
+    phases = (engine.MID, engine.FIRST, engine.SWAP) if rules.pie else (engine.MID, engine.FIRST)
+    extras[engine.PHASE] = draw(st.sampled_from(phases))
+    engine.settle(rules, state)
+    return state
+
+
+@st.composite
+def rules_and_positions(draw, **fixed: str) -> tuple[Rules, np.ndarray]:
+    """Draw rules and one of their settled states."""
+    rules = parse_rules(draw(specs(**fixed)))
+    return rules, draw(positions(rules))
