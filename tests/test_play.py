@@ -1,0 +1,129 @@
+"""The terminal game, driven by text: whose board is drawn, what is said, how it is left.
+
+Lines stand for what a human types; scripted agents for what an agent answers. Not here: the command's
+arguments (`test_cli.py`), legality and captures themselves (`test_engine.py`).
+"""
+
+import io
+
+import numpy as np
+import pytest
+
+from agents.base import make_agent
+from agents.play import play_game
+from kalah_env import batch, engine, parse_rules, text
+
+KALAH = parse_rules("kalah")
+
+
+class Scripted:
+    """Plays the actions given, in turn."""
+
+    def __init__(self, *actions, spec="scripted"):
+        self.actions, self.spec = list(actions), spec
+
+    def act(self, rules, states):
+        assert states.shape == (1, batch.state_size(rules))
+        return np.array([self.actions.pop(0)])
+
+
+def play(lines, south=None, north=None, rules=KALAH, start="<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first"):
+    """Return what is told, and the text of the last position."""
+    sink = io.StringIO()
+    source = io.StringIO("".join(line + "\n" for line in lines))
+    state = play_game(rules, text.parse_position(start, rules), south, north, source, sink)
+    return sink.getvalue(), text.format_position(rules, state)
+
+
+def test_human_moves_and_extra_turns_are_told():
+    told, position = play(["3", "6"])
+    assert "South (human) plays 3, moves again.\n" in told
+    assert "South (human) plays 6.\n" in told
+    assert position == "<6,2,0,4,4,0,5,5,0,5,5,5,5,4,4> N"
+    assert f"End of input. The game stands at {position}." in told
+
+
+def test_captures_are_told_with_their_seeds():
+    told, _ = play(["1"], start="<6,0,0,1,0,9,0,0,0,1,1,1,1,7,1> S")
+    assert "South (human) plays 1, captures 8 seeds.\n" in told
+    told, _ = play(["1"], rules=parse_rules("fairkalah"), start="<6,0,0,1,0,9,0,0,0,1,1,1,1,0,1> S")
+    assert "captures 1 seed.\n" in told
+
+
+def test_board_is_drawn_for_the_human_who_moves():
+    told, _ = play(["1"])
+    boards = told.split("your move")
+    assert boards[0].rstrip().splitlines()[-3].split()[-1] == "South"  # its own row below
+    assert boards[1].rstrip().splitlines()[-3].split()[-1] == "North"
+    assert "North, your move (1, 2, 3, 4, 5, 6): " in told
+
+
+@pytest.mark.parametrize("line", ["7", "0", "x", "3 4", "swap", "-1", "²"])
+def test_bad_input_is_refused_with_a_hint_and_asked_again(line):
+    told, position = play([line, "3"])
+    assert told.count("South, your move") == 3  # the bad one, the 3, its extra turn
+    assert "is illegal in" in told
+    assert "legal: 1, 2, 3, 4, 5, 6. Type help for help." in told
+    assert position == "<6,1,0,4,4,0,5,5,5,4,4,4,4,4,4> S"
+
+
+def test_empty_lines_and_capitals_are_no_matter():
+    told, position = play(["", "  ", " HELP ", "Board", "QUIT", "3"])
+    assert "illegal" not in told
+    assert "1 farthest from your store" in told
+    assert "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first\n" in told
+    assert "You left." in told
+    assert position.startswith("<6,0,0,4")
+
+
+def test_a_finished_game_is_told_with_its_winner():
+    told, position = play(["6"], Scripted(0), None, start="<6,20,20,1,1,0,0,0,0,0,0,0,0,0,6> S")
+    assert "North (human) plays 6" in told
+    assert told.endswith("The game is over, 27 to 21: South (scripted) wins.\n")
+    assert position == "<6,27,21,0,0,0,0,0,0,0,0,0,0,0,0> N"
+
+
+def test_a_draw_and_a_truncated_game_are_told():
+    told, _ = play(["6"], start="<6,22,23,0,0,0,0,0,1,0,0,0,0,0,2> S")
+    assert told.endswith("The game is over, 23 to 25: North (human) wins.\n")
+    told, _ = play(["6"], start="<6,23,23,0,0,0,0,0,1,0,0,0,0,0,1> S")
+    assert told.endswith("The game is over, 24 to 24: a draw.\n")
+    told, _ = play(["1", "1"], rules=parse_rules("kalah:ply_limit=2"))
+    assert told.endswith("truncated at the limit of 2 plies: no result.\n")
+
+
+def test_swap_exchanges_the_seats():
+    """North swaps with its first action: then the human has South and the agent moves as North."""
+    rules = parse_rules("mankalah")
+    agent = Scripted(0, 1, 2, spec="agent")
+    start = text.format_position(rules, batch.new_games(rules, 1)[0])
+    told, position = play(["swap", "2"], agent, None, rules, start)
+    assert "North, your move (1, 2, 3, 4, 5, 6, 7, swap): " in told
+    assert "North (human) swaps: the players change seats. Now South (human), North (agent).\n" in told
+    assert "North (agent) plays 2.\n" in told
+    assert "South (human) plays 2.\n" in told
+    assert agent.actions == []
+    assert position.endswith("S")  # the human's turn
+
+
+@pytest.mark.parametrize("rules", ["kalah", "mankalah", "kgp:pits=6,seeds=3"])
+def test_agent_against_agent_needs_no_input(rules):
+    rules = parse_rules(rules)
+    start = text.format_position(rules, batch.new_games(rules, 1)[0])
+    told, position = play([], make_agent("greedy", 1), make_agent("random", 2), rules, start)
+    assert "The game is over" in told
+    assert "your move" not in told
+    assert batch.statuses(rules, text.parse_position(position, rules)) == engine.OVER
+    assert told == play([], make_agent("greedy", 1), make_agent("random", 2), rules, start)[0]
+
+
+def test_the_start_is_not_changed():
+    start = batch.new_games(KALAH, 1)[0]
+    play_game(KALAH, start, make_agent("random", 1), make_agent("random", 2), io.StringIO(), io.StringIO())
+    assert (start == batch.new_games(KALAH, 1)[0]).all()
+
+
+def test_a_finished_position_is_told_at_once():
+    told, _ = play([], start="<6,20,20,0,0,0,0,0,0,1,1,1,1,1,3> S")
+    assert told.endswith("The game is over, 20 to 28: North (human) wins.\n")
+    assert "your move" not in told

@@ -1,0 +1,110 @@
+"""The command `kalah`: finds the subcommand, turns slips into one line, sets the exit code.
+
+Each subcommand is a module of `train/commands/` with HELP, EXAMPLE, `add_arguments(parser)` and
+`run(args) -> int`; only the one asked for is imported, and it imports what it needs when it runs, so
+`kalah move` never waits for torch. Exit codes: 0; 1 the answer is bad; 2 the call is bad; 130 Ctrl-C.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import warnings
+from typing import Any, NoReturn
+
+from kalah_env import KalahError, __version__
+
+COMMANDS = {
+    "rules": "the rule presets, or one of them with its options",
+    "move": "play moves from a position and say what became of it",
+    "replay": "replay game records and say where one is illegal",
+    "perft": "count the leaf positions at each depth",
+    "play": "play a game in the terminal",
+    "train": "train a network by self-play",
+    "arena": "paired games between agents, with Elo",
+    "export": "write a checkpoint as an ONNX file, with a parity check",
+    "warm": "compile what the commands need into the cache",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are a `KalahError` like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print with its usage."""
+        raise KalahError(f"{message}; see `{self.prog} --help`.")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line (without the program's name) and return the exit code."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning  # put back by catch_warnings
+            code = _run(sys.argv[1:] if argv is None else argv)
+            sys.stdout.flush()  # a reader that has gone is noticed here, not at exit
+            return code
+    except SystemExit:  # --help or --version has been printed
+        return 0
+    except KalahError as error:
+        return _complain(str(error), 2)
+    except KeyboardInterrupt:
+        return _complain("stopped by Ctrl-C.", 130)
+    except BrokenPipeError:
+        # The reader has what it wanted. Nothing may be flushed into the pipe at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # what a shell reports for SIGPIPE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}.", 2)
+
+
+def make_parser(command: str) -> Parser:
+    """Return the parser of one subcommand."""
+    module = _module(command)
+    parser = Parser(
+        prog=f"kalah {command}",
+        description=module.HELP,
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _run(argv: list[str]) -> int:
+    command = _top_parser().parse_args(argv[:1]).command
+    args = make_parser(command).parse_intermixed_args(argv[1:])
+    return _module(command).run(args)
+
+
+def _top_parser() -> Parser:
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    parser = Parser(
+        prog="kalah",
+        usage="kalah COMMAND ... | kalah COMMAND --help",
+        description="Kalah, the mancala game, as a learning problem.",
+        epilog=f"commands:\n{lines}\n\nexample:\n  kalah move start 3 6 --rules kalah",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help="one of the commands below")
+    parser.add_argument("--version", action="version", version=f"kalah-env {__version__}")
+    return parser
+
+
+def _module(command: str) -> Any:
+    return importlib.import_module(f"train.commands.{command}")
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"kalah: {' '.join(message.splitlines())}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    _complain(f"warning: {message}", 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""One module for each subcommand of `kalah`, and the arguments that several of them share.
+
+A module holds HELP, EXAMPLE, `add_arguments(parser)` and `run(args) -> int`. Nothing heavy may be
+imported at its top: `kalah --help` and the small commands stay fast. Who calls them: `train/cli.py`.
+"""
+
+import argparse
+import json
+from typing import Any
+
+from kalah_env.errors import KalahError
+
+START = "start"  # the word for the start of a game, in place of a position
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add `--rules`."""
+    parser.add_argument("--rules", metavar="SPEC", default="kalah", help="PRESET[:option=value,...] (kalah)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add `--seed`."""
+    parser.add_argument("--seed", type=whole(0), metavar="N", default=0, help="seed of all chance (0)")
+
+
+def add_start(parser: argparse.ArgumentParser, option: str = "--start") -> None:
+    """Add an option that takes a position."""
+    parser.add_argument(
+        option, metavar="POSITION", default=START, help=f"begin there; {START} = the rules' start ({START})"
+    )
+
+
+def whole(low: int, high: int = 2**63) -> Any:
+    """Return an argparse type: a whole number from `low` to `high`."""
+
+    def parse(text: str) -> int:
+        # int() would take " 5", "1_000" and digits of other scripts
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and low <= int(text) <= high):
+            limit = f"{low} or more" if high == 2**63 else f"{low} to {high}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {limit}")
+        return int(text)
+
+    return parse
+
+
+def read_position(text: str, rules: Any) -> Any:
+    """Return the state of a position's text or of `start`."""
+    from kalah_env import batch
+    from kalah_env.text import parse_position
+
+    return batch.new_games(rules, 1)[0] if text == START else parse_position(text, rules)
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """Print one object on one line."""
+    print(json.dumps(answer), flush=True)
+
+
+def read_lines(file: Any, name: str) -> Any:
+    """Yield the lines of an open file; `KalahError` where it is not UTF-8 text."""
+    try:
+        yield from file
+    except UnicodeDecodeError:
+        raise KalahError(f"{name} is not a text in UTF-8.") from None

@@ -1,0 +1,103 @@
+"""`kalah arena`: paired games between agents (`train/arena.py`), as a table or JSON."""
+
+import argparse
+import sys
+from typing import Any
+
+from train.commands import START, add_json, add_rules, add_seed, add_start, print_json, read_position, whole
+
+HELP = "Play paired games (random openings x 2 seats) between each two agents and rate them in Elo."
+EXAMPLE = "kalah arena greedy random alphabeta:depth=4 --rules kalah --games 200"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help="two or more agents' texts")
+    add_rules(parser)
+    parser.add_argument(
+        "--games",
+        type=whole(2, 10**6),
+        default=200,
+        metavar="N",
+        help="games a pairing, two an opening (200)",
+    )
+    parser.add_argument(
+        "--against-first", action="store_true", help="the first agent against each other one only"
+    )
+    parser.add_argument("--records", metavar="FILE", help="write all games there as JSON lines")
+    add_start(parser)
+    add_seed(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play and print."""
+    from kalah_env.rules import parse_rules
+    from train.arena import run_arena
+
+    rules = parse_rules(args.rules)
+    answer = run_arena(
+        args.agents,
+        rules,
+        args.games,
+        args.seed,
+        start=None if args.start == START else read_position(args.start, rules),
+        against_first=args.against_first,
+        records=args.records,
+        progress=_progress if sys.stderr.isatty() else None,
+    )
+    played = 2 * answer["openings"]
+    if played < args.games:
+        print(f"kalah: no more distinct openings found, so {played} games a pairing.", file=sys.stderr)
+    if args.json:
+        print_json(answer)
+    else:
+        _print_tables(answer)
+    return 0
+
+
+def _progress(title: str, done: int, total: int) -> None:
+    end = "\n" if done == total else ""
+    print(f"\r{title}: {done} of {total} games", end=end, file=sys.stderr, flush=True)
+
+
+def _print_tables(answer: dict[str, Any]) -> None:
+    results = [
+        [
+            r["a"],
+            r["b"],
+            *(str(r[key]) for key in ("games", "wins", "draws", "losses")),
+            f"{r['score']:.1%}",
+            _range(r["interval"], "{:.1%}"),
+            str(r["distinct_games"]),
+        ]
+        for r in answer["results"]
+    ]
+    ranked = sorted(answer["elo"].items(), key=lambda item: -item[1]["elo"])
+    elo = [[key, f"{r['elo']:+.0f}", _range(r["interval"], "{:+.0f}")] for key, r in ranked]
+    print(
+        f"{answer['rules']}: {answer['openings']} openings x 2 seats, seed {answer['seed']}; 95 % intervals"
+    )
+    _print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
+    _print_table(["agent", "Elo", "interval"], elo)
+
+
+def _range(interval: list[float], form: str) -> str:
+    return " .. ".join(form.format(end) for end in interval)
+
+
+def _print_table(heads: list[str], rows: list[list[str]]) -> None:
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ModuleNotFoundError:
+        for row in (heads, *rows):
+            print("  ".join(row))
+        return
+    table = Table()
+    for head in heads:
+        table.add_column(head, overflow="fold", no_wrap=head not in ("a", "b", "agent"))
+    for row in rows:
+        table.add_row(*row)
+    # A file or a pipe has no width of its own: there no line is broken.
+    Console(file=sys.stdout, markup=False, width=None if sys.stdout.isatty() else 300).print(table)

@@ -1,0 +1,67 @@
+"""`kalah rules`: the presets as a table, or one rule set with every option."""
+
+import argparse
+from typing import Any
+
+from kalah_env.rules import OPTIONS, PRESETS, Rules, format_rules, parse_rules, preset_rules, rules_hash
+from train.commands import add_json, print_json
+
+HELP = "Show the rule presets, or one rule set with its options and where it comes from."
+EXAMPLE = "kalah rules kgp:pits=6,seeds=4"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "spec", nargs="?", metavar="SPEC", help="PRESET[:option=value,...]; none = all presets"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the presets or one rule set."""
+    if args.spec is None:
+        presets = [_as_dict(preset_rules(preset.name)) for preset in PRESETS]
+        print_json({"presets": presets}) if args.json else _print_table(presets)
+        return 0
+    rules = parse_rules(args.spec)
+    print_json(_as_dict(rules)) if args.json else _print_one(_as_dict(rules))
+    return 0
+
+
+def _options(rules: Rules) -> dict[str, Any]:
+    """Return every option with its value as a bool, an int or a word."""
+    words = {option.name: option.format(getattr(rules, option.name)) for option in OPTIONS}
+    plain = {"true": True, "false": False}
+    return {name: int(word) if word.isdigit() else plain.get(word, word) for name, word in words.items()}
+
+
+def _as_dict(rules: Rules) -> dict[str, Any]:
+    preset = PRESETS[rules.preset]
+    return {
+        "rules": format_rules(rules),
+        "preset": preset.name,
+        "source": preset.source,
+        "about": preset.about,
+        "hash": rules_hash(rules),
+        "options": _options(rules),
+    }
+
+
+def _print_table(presets: list[dict[str, Any]]) -> None:
+    name_width = max(len(p["preset"]) for p in presets)
+    source_width = max(len(p["source"]) for p in presets)
+    print(f"{'preset':<{name_width}}  size  {'source':<{source_width}}  about")
+    for p in presets:
+        size = f"{p['options']['pits']}x{p['options']['seeds']}"
+        print(f"{p['preset']:<{name_width}}  {size:<4}  {p['source']:<{source_width}}  {p['about']}")
+
+
+def _print_one(one: dict[str, Any]) -> None:
+    print(f"{one['rules']}\n{one['about']} (source: {one['source']}); * = deviates from kalah\n")
+    base = _options(preset_rules("kalah"))
+    for option in OPTIONS:
+        value = one["options"][option.name]
+        mark = " " if value == base[option.name] else "*"
+        shown = str(value).lower() if isinstance(value, bool) else value
+        print(f"{mark} {option.name:<14} {shown!s:<9} {option.meaning} ({option.allowed()})")

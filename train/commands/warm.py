@@ -1,0 +1,90 @@
+"""`kalah warm`: compiles what the commands need, so that no later call has to wait."""
+
+import argparse
+import time
+from collections.abc import Callable
+
+from train.commands import add_json, print_json
+
+HELP = "Compile what the commands need into the cache, and say how long it took and where the cache is."
+EXAMPLE = "kalah warm"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile part after part."""
+    from kalah_env.jit import CACHE
+
+    seconds = {}
+    for name, part in PARTS.items():
+        began = time.perf_counter()
+        try:
+            part()
+        except ModuleNotFoundError as error:
+            if not args.json:
+                print(f"{name:<10} left out: {error.name} is not installed")
+            continue
+        seconds[name] = round(time.perf_counter() - began, 2)
+        if not args.json:
+            print(f"{name:<10} {seconds[name]:6.2f} s", flush=True)
+    if args.json:
+        print_json({"seconds": seconds, "cache": CACHE})
+    else:
+        print(f"cache: {CACHE or 'none, so every start compiles anew; set KALAH_CACHE_DIR'}")
+    return 0
+
+
+def _engine() -> None:
+    """Go through the functions for one state."""
+    import numpy as np
+
+    from kalah_env import batch, engine, records, text
+
+    rules = _rules()
+    state = batch.new_games(rules, 1)[0]
+    captured, again = records.play_moves(rules, state, ["1"])
+    records.describe(rules, text.parse_position(text.format_position(rules, state), rules), captured, again)
+    engine.perft(rules, np.stack((state, state)), 1)
+
+
+def _play(*specs: str) -> None:
+    from train.arena import run_arena
+
+    run_arena(list(specs), _rules(), 2)
+
+
+def _search() -> None:
+    """Search with both root policies, a network that knows nothing in the place of a real one."""
+    import numpy as np
+
+    from agents.encoding import encode
+    from agents.mcts import Search, SearchConfig
+    from kalah_env import batch
+    from kalah_env.rules import Rules, num_actions
+
+    def evaluate(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        encode(rules, states)
+        return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
+
+    rules = _rules()
+    for policy in ("gumbel", "puct"):
+        search = Search(SearchConfig(simulations=4, policy=policy))
+        search.run(rules, batch.new_games(rules, 2), evaluate, np.random.default_rng(0))
+
+
+def _rules():
+    from kalah_env.rules import make_rules
+
+    return make_rules(pits=3, seeds=2)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "engine": _engine,
+    "arena": lambda: _play("random", "greedy"),
+    "alphabeta": lambda: _play("alphabeta:depth=2", "alphabeta:ms=1"),
+    "search": _search,
+}
