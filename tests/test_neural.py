@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from agents.encoding import COUNT_CLASSES, encode, num_features
-from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
 from agents.network import KalahNet, NetConfig, margin_bins, pick_device, utility
+from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, parse_rules

@@ -239,7 +239,9 @@ def test_stop_and_resume_equals_uninterrupted(tmp_path: Path) -> None:
     assert ours.name == theirs.name == "000004"
     for name in ("weights.safetensors", "state.safetensors"):
         assert (ours / name).read_bytes() == (theirs / name).read_bytes()
-    assert (whole / "replay/000003.safetensors").read_bytes() == (parts / "replay/000003.safetensors").read_bytes()
+    assert (whole / "replay/000003.safetensors").read_bytes() == (
+        parts / "replay/000003.safetensors"
+    ).read_bytes()
 
 
 def test_metrics_hold_each_iteration_once(tmp_path: Path) -> None:
@@ -292,7 +294,9 @@ def test_same_seed_same_run_and_other_seed_another(tmp_path: Path) -> None:
     weights = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         config = make_config(SMALL | {"iterations": 2, "seed": seed}, "test")
-        weights.append((train(config, tmp_path / name, resume=False, quiet=True) / "weights.safetensors").read_bytes())
+        weights.append(
+            (train(config, tmp_path / name, resume=False, quiet=True) / "weights.safetensors").read_bytes()
+        )
     assert weights[0] == weights[1] != weights[2]
 
 

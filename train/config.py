@@ -109,7 +109,9 @@ def make_config(data: Any, where: str) -> TrainConfig:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "unexpected_keyword_argument":
-            raise KalahError(f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}.") from None
+            raise KalahError(
+                f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}."
+            ) from None
         given = "" if first["type"].startswith("missing") else f" (given: {first['input']!r})"
         raise KalahError(f"{where}: {key}: {first['msg']}{given}.") from None
     try:
@@ -131,7 +133,9 @@ def load_config(path: str, overrides: list[str]) -> TrainConfig:
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise KalahError(f"config {path}: cannot be read ({error.strerror}); configs/ has examples.") from None
+        raise KalahError(
+            f"config {path}: cannot be read ({error.strerror}); configs/ has examples."
+        ) from None
     except UnicodeDecodeError:
         raise KalahError(f"config {path}: is not UTF-8 text.") from None
     except yaml.YAMLError as error:

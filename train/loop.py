@@ -116,9 +116,16 @@ class Run:
             "replay": {"shards": sorted(self.replay.shards), "total": self.replay.total},
         }
         folder = checkpoint.save_checkpoint(
-            self.folder, self.iteration, self.learner.average, self.rules, self.learner.tensors() | arrays, meta
+            self.folder,
+            self.iteration,
+            self.learner.average,
+            self.rules,
+            self.learner.tensors() | arrays,
+            meta,
         )
-        kept = [checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)]
+        kept = [
+            checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)
+        ]
         self.replay.prune_files({shard for shards in kept for shard in shards})
         return folder
 

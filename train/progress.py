@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as RichProgress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
 from torch.utils.tensorboard import SummaryWriter
 
 from train.config import TrainConfig
@@ -34,7 +35,9 @@ class Progress:
             console=self.console,
             disable=quiet or not self.console.is_terminal,
         )
-        self.task = self.bar.add_task(config.name, total=config.iterations, completed=done, line="compiling ...")
+        self.task = self.bar.add_task(
+            config.name, total=config.iterations, completed=done, line="compiling ..."
+        )
         self.started, self.first = time.monotonic(), done
 
     def __enter__(self) -> "Progress":
