@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 import platformdirs
-from numba.core import config
+from numba.core import config as _config
 
 PACKAGES = ("kalah_env", "agents", "train")
 KEPT_CACHES = 12  # folders of older sources that stay; the rest is deleted when a new one is made
@@ -71,6 +71,7 @@ CACHE = _cache_folder()
 
 def _compile(function: Any, **options: Any) -> Any:
     # The folder is read while decorating, so other people's numba functions keep their own cache.
+    config: Any = _config
     before = config.CACHE_DIR
     config.CACHE_DIR = CACHE or before
     try:

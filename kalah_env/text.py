@@ -13,7 +13,7 @@ from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import MAX_SEEDS, Rules, num_actions
 
-SIDE_LETTERS = "SN"
+SIDE_LETTERS = ("S", "N")
 SIDE_NAMES = ("south", "north")
 _PHASES = {"": engine.MID, "first": engine.FIRST, "swap": engine.SWAP}
 _POSITION = re.compile(r"<([^<>]*)>\s*(\S*)\s*(\S*)")

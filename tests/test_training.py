@@ -277,7 +277,7 @@ def test_truncated_checkpoint_is_one_clear_error(tmp_path: Path) -> None:
     state = last / "state.safetensors"
     state.write_bytes(state.read_bytes()[:500])
     longer = make_config(SMALL | {"iterations": 3}, "test")
-    with pytest.raises(KalahError, match="truncated or foreign. Delete that folder"):
+    with pytest.raises(KalahError, match=r"truncated or foreign\. Delete that folder"):
         train(longer, folder, resume=True, quiet=True)
     import shutil
 
