@@ -68,7 +68,10 @@ class Replay:
 
 @dataclass(frozen=True, config=_STRICT)
 class TrainConfig:
-    """One training run; `iterations` fixes its length, `max_minutes` cuts it on a slow machine."""
+    """One training run; `iterations` fixes its length, `max_minutes` cuts it on a slow machine.
+
+    `keep_every`: the net of each so many iterations stays in `nets/` (0: none), for curves.
+    """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     rules: str = "kalah"
@@ -77,6 +80,7 @@ class TrainConfig:
     iterations: Positive = 50
     max_minutes: Annotated[float, Field(gt=0.0)] = 10_000.0
     threads: Annotated[int, Field(ge=1, le=256)] = 1
+    keep_every: Annotated[int, Field(ge=0)] = 5
     net: Net = field(default_factory=Net)
     selfplay: SelfPlay = field(default_factory=SelfPlay)
     learner: Learner = field(default_factory=Learner)
