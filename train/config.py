@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from kalah_env.errors import KalahError
+from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules
 
 _STRICT = ConfigDict(extra="forbid", validate_default=True)
@@ -133,9 +134,9 @@ def _known_keys(location: tuple[int | str, ...]) -> str:
 
 
 def load_config(path: str, overrides: list[str]) -> TrainConfig:
-    """Return the config of a YAML file with `key=value` overrides applied."""
+    """Return the config of a YAML file, or of a shipped one by name, with `key=value` overrides applied."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        data = yaml.safe_load(_find(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise KalahError(
             f"config {path}: cannot be read ({error.strerror}); configs/ has examples."
@@ -150,6 +151,14 @@ def load_config(path: str, overrides: list[str]) -> TrainConfig:
             raise KalahError(f"override {item!r} is not key=value, e.g. selfplay.games=256.")
         _override(data, key.split("."), text, item)
     return make_config(data, f"config {path}")
+
+
+def _find(path: str) -> Path:
+    """Return the file itself, or where there is none the shipped config of that name (`quick`)."""
+    shipped = (
+        resource_dir("configs") / Path(path).with_suffix(".yaml").name if Path(path).name else Path(path)
+    )
+    return Path(path) if Path(path).exists() or not shipped.is_file() else shipped
 
 
 def _override(data: Any, keys: list[str], text: str, item: str) -> None:
