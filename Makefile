@@ -3,7 +3,7 @@
 # PYTHON=python3.12    the interpreter that .venv is made from (3.11 or newer)
 # TORCH_INDEX=URL      the package index that torch is taken from (a CPU or another CUDA build)
 # ARGS="-k arena -x"   more words for pytest
-# The first two count when .venv is made: `make clean` first to change them.
+# The first two count while .venv is made: `make clean` first to change them later.
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -30,7 +30,8 @@ $(STAMP): pyproject.toml constraints.txt
 	  echo "kalah-env needs Python 3.11 or newer, and '$(PYTHON)' is not: make setup PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "'$(PYTHON)' cannot make virtual environments: install its venv package (Debian: python3-venv)"; exit 1; }
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@test "$$($(BIN)/python -c 'import pip, sys; print(sys.version)' 2>/dev/null)" = \
+	  "$$($(PYTHON) -c 'import sys; print(sys.version)')" || $(PYTHON) -m venv --clear .venv
 	@echo "Installing packages into .venv (takes minutes the first time)"
 	@$(if $(TORCH_INDEX),$(PIP) install --no-deps --index-url $(TORCH_INDEX) -c constraints.txt torch)
 	@$(PIP) install -c constraints.txt hatchling editables
@@ -54,8 +55,9 @@ check: $(STAMP)  ## lint, format, types, imports, house rules
 	$(PYTEST) tests/test_house.py
 
 smoke: $(STAMP)  ## train for a minute on a tiny board; the net must beat random
-	$(BIN)/kalah train configs/tiny.yaml
-	$(BIN)/python -m train.ci_check runs/tiny
+	rm -rf runs/smoke
+	$(BIN)/kalah train configs/tiny.yaml name=smoke
+	PYTHONPATH=. $(BIN)/python tests/check_smoke.py runs/smoke
 
 wheel: $(STAMP)  ## source archive and, from it, the wheel, in dist/
 	$(BIN)/python -m build --no-isolation

@@ -129,7 +129,9 @@ class Search:
         self._tree: trees.Tree | None = None
         self._rules: Rules | None = None
 
-    def run(self, rules: Rules, states: np.ndarray, evaluate: Evaluate, rng: np.random.Generator) -> SearchResult:
+    def run(
+        self, rules: Rules, states: np.ndarray, evaluate: Evaluate, rng: np.random.Generator
+    ) -> SearchResult:
         """Search `states: (B, S) int16`, all running, with `config.simulations` each."""
         config, games = self.config, len(states)
         gumbel_root = config.policy == "gumbel"
@@ -156,7 +158,9 @@ class Search:
             self._evaluate(rules, tree, leaves, evaluate)
         return self._read(tree, gumbel, constants, actions)
 
-    def _read(self, tree: trees.Tree, gumbel: np.ndarray, constants: tuple, actions: np.ndarray) -> SearchResult:
+    def _read(
+        self, tree: trees.Tree, gumbel: np.ndarray, constants: tuple, actions: np.ndarray
+    ) -> SearchResult:
         games, width = gumbel.shape
         policy = np.empty((games, width), np.float32)
         visits = np.empty((games, width), np.int32)

@@ -18,7 +18,8 @@ from agents.mcts import Search, SearchConfig
 from agents.network import KalahNet, NetConfig, pick_device, utility
 from kalah_env import batch
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, format_rules, num_actions, parse_rules, rules_hash
+from kalah_env.resources import resource_dir
+from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
 
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 
@@ -38,11 +39,15 @@ def save_net(folder: Path, net: KalahNet, rules: Rules, extra: dict[str, Any] | 
 
 
 def find_net(name: str) -> Path:
-    """Return the folder of a network: a path, or the name of a published one."""
+    """Return the folder of a network: the folder itself, a run's newest checkpoint, or a shipped net."""
     path = Path(name)
-    if not (path / CONFIG).is_file():
-        raise KalahError(f"net {name!r}: there is no {CONFIG} in that folder; give a checkpoint's folder.")
-    return path
+    newest = sorted(path.glob("checkpoints/[0-9]*[0-9]"))[-1:]
+    for folder in (path, *newest, resource_dir("checkpoints") / name):
+        if (folder / CONFIG).is_file():
+            return folder
+    raise KalahError(
+        f"net {name!r}: there is no {CONFIG} in that folder; give a checkpoint's folder (or its run's)."
+    )
 
 
 def load_net(name: str) -> tuple[KalahNet, Rules]:
@@ -102,9 +107,7 @@ class OnnxEvaluator:
         try:
             import onnxruntime
         except ImportError:
-            raise KalahError(
-                'onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".'
-            ) from None
+            raise KalahError('onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".') from None
         if not Path(path).is_file():
             raise KalahError(f"onnx: there is no file {path!r}; `kalah export` makes one.")
         options = onnxruntime.SessionOptions()
@@ -138,7 +141,9 @@ class OnnxEvaluator:
 class _EvaluatorAgent:
     """Plays with an evaluator: the policy head's best legal move, or a search without noise."""
 
-    def __init__(self, evaluate: Any, trained: Rules, spec: str, sims: int, search: str, seed: int | None) -> None:
+    def __init__(
+        self, evaluate: Any, trained: Rules, spec: str, sims: int, search: str, seed: int | None
+    ) -> None:
         if sims < 0:
             raise KalahError(f"{spec}: sims={sims} is not allowed; it is 0 (policy head only) or more.")
         self.spec = spec

@@ -70,8 +70,18 @@ def _first_illegal(rules, states, actions):
     return -1
 
 
+def _check_shape(rules: Rules, states: Array) -> None:
+    # Compiled loops do not check bounds: a state of another board would read foreign memory.
+    if states.ndim != 2 or states.shape[1] != state_size(rules):
+        raise KalahError(
+            f"states of shape {states.shape} do not fit the rules; {rules.pits} pits a side need "
+            f"(B, {state_size(rules)})."
+        )
+
+
 def legal_masks(rules: Rules, states: Array) -> Array:
     """Return the legal actions of each state: (B, A) int8, all zero where the game has ended."""
+    _check_shape(rules, states)
     masks = np.empty((len(states), num_actions(rules)), np.int8)
     _masks(rules, states, masks)
     return masks
@@ -82,7 +92,14 @@ def step(rules: Rules, states: Array, actions: Array) -> Array:
 
     `KalahError` names the first game whose action is illegal; then no game was changed.
     """
-    actions = np.asarray(actions, np.int64)
+    _check_shape(rules, states)
+    actions = np.asarray(actions)
+    if actions.shape != (len(states),) or (actions.size and actions.dtype.kind not in "iu"):
+        raise KalahError(
+            f"actions are {actions.dtype} of shape {actions.shape}; give one whole number a game: "
+            f"({len(states)},)."
+        )
+    actions = actions.astype(np.int64, copy=False)
     bad = _first_illegal(rules, states, actions)
     if bad >= 0:
         raise KalahError(

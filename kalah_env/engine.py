@@ -115,22 +115,16 @@ def capture_opposite(rules, s, last, store):
 
 
 @njit
-def collect(rules, s, south_gets_souths, north_gets_norths):
-    """Empty all pits into the stores: each row to its owner (1) or to the other side (0)."""
+def collect(rules, s, to_owner):
+    """Empty all pits into the stores: each row to its owner, or each to the other side."""
     pits = rules.pits
     south = side_seeds(rules, s, SOUTH)
     north = side_seeds(rules, s, NORTH)
     for i in range(pits):
         s[i] = 0
         s[pits + 1 + i] = 0
-    if south_gets_souths == 1:
-        s[pits] += south
-    else:
-        s[2 * pits + 1] += south
-    if north_gets_norths == 1:
-        s[2 * pits + 1] += north
-    else:
-        s[pits] += north
+    s[pits] += south if to_owner else north
+    s[2 * pits + 1] += north if to_owner else south
 
 
 @njit
@@ -151,17 +145,15 @@ def settle(rules, s):
     else:
         over = north == 0
     if over:
-        if rules.leftover == 0:
-            collect(rules, s, 1, 1)
-        elif rules.leftover == 1:
+        if rules.leftover != 2:
             # At most one row holds seeds, and the other one ran out.
-            collect(rules, s, 0, 0)
+            collect(rules, s, rules.leftover == 0)
     elif rules.early_stop != 0:
         total = south + north + s[pits] + s[2 * pits + 1]
         if 2 * s[pits] > total or 2 * s[2 * pits + 1] > total:
             over = True
             if rules.early_stop == 2:
-                collect(rules, s, 1, 1)
+                collect(rules, s, True)
     if over:
         s[extras + STATUS] = OVER
         s[extras + PHASE] = MID

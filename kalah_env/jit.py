@@ -21,6 +21,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 import platformdirs
+from numba.core import config as _config
 
 PACKAGES = ("kalah_env", "agents", "train")
 KEPT_CACHES = 12  # folders of older sources that stay; the rest is deleted when a new one is made
@@ -70,12 +71,13 @@ CACHE = _cache_folder()
 
 def _compile(function: Any, **options: Any) -> Any:
     # The folder is read while decorating, so other people's numba functions keep their own cache.
-    before = numba.config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
-    numba.config.CACHE_DIR = CACHE or before  # pyright: ignore[reportAttributeAccessIssue]
+    config: Any = _config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = CACHE or before
     try:
         return numba.njit(cache=CACHE is not None, nogil=True, **options)(function)
     finally:
-        numba.config.CACHE_DIR = before  # pyright: ignore[reportAttributeAccessIssue]
+        config.CACHE_DIR = before
 
 
 def njit(function: Any) -> Any:

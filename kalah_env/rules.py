@@ -93,11 +93,13 @@ class Option(NamedTuple):
     def parse(self, text: str) -> int:
         """Return the stored int of a value's text."""
         if isinstance(self.values, range):
-            if text.isascii() and text.isdigit() and int(text) in self.values:
-                return int(text)
+            # Python refuses to read thousands of digits, so leading zeros go and the rest is short.
+            digits = text.lstrip("0") or "0"
+            if text.isascii() and text.isdigit() and len(digits) < 10 and int(digits) in self.values:
+                return int(digits)
         elif text in self.values:
             return self.values.index(text)
-        raise KalahError(f"rules: {self.name}={text} is not allowed; {self.name} is {self.allowed()}.")
+        raise KalahError(f"rules: {self.name}={text!r} is not allowed; {self.name} is {self.allowed()}.")
 
     def format(self, value: int) -> str:
         """Return a stored int's text."""
@@ -204,7 +206,7 @@ def validate(rules: Rules) -> Rules:
         if _shows(rules, first, first_value) and _shows(rules, second, second_value):
             raise KalahError(
                 f"rules: {first}={first_value} clashes with {second}={second_value} ({why}); "
-                "drop one of the two."
+                "change one of the two."
             )
     return rules
 
@@ -261,9 +263,12 @@ def format_rules(rules: Rules) -> str:
 
 
 def rules_hash(rules: Rules) -> str:
-    """Return 16 hex digits over every option; equal for presets with equal options."""
-    full = ",".join(f"{o.name}={o.format(getattr(rules, o.name))}" for o in OPTIONS)
-    return hashlib.sha256(full.encode()).hexdigest()[:16]
+    """Return 16 hex digits over what deviates from `kalah`; equal for presets with equal options.
+
+    What does not deviate stays out, so that options added later leave old hashes as they are.
+    """
+    text = format_rules(rules._replace(preset=0))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def num_actions(rules: Rules) -> int:

@@ -13,7 +13,7 @@ from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import MAX_SEEDS, Rules, num_actions
 
-SIDE_LETTERS = "SN"
+SIDE_LETTERS = ("S", "N")
 SIDE_NAMES = ("south", "north")
 _PHASES = {"": engine.MID, "first": engine.FIRST, "swap": engine.SWAP}
 _POSITION = re.compile(r"<([^<>]*)>\s*(\S*)\s*(\S*)")
@@ -34,9 +34,7 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     if letter not in SIDE_LETTERS:
         raise KalahError(f"position {_short(text)}: side to move {letter!r} is neither S nor N.")
     if word not in _PHASES:
-        raise KalahError(
-            f"position {_short(text)}: {word!r} behind the side is neither 'first' nor 'swap'."
-        )
+        raise KalahError(f"position {_short(text)}: {word!r} behind the side is neither 'first' nor 'swap'.")
     if word == "swap" and not rules.pie:
         raise KalahError(f"position {_short(text)} says swap, but the rules have pie=false.")
     pits = rules.pits
@@ -99,7 +97,9 @@ def parse_move(rules: Rules, state: np.ndarray, text: str) -> int:
         status = batch.extras(rules, state)[engine.STATUS]
         why = "the game is over" if status == engine.OVER else "the game is truncated by ply_limit"
         raise KalahError(f"move {text!r} is illegal: {why}.")
-    raise KalahError(f"move {text!r} is illegal in {format_position(rules, state)}; legal: {', '.join(legal)}.")
+    raise KalahError(
+        f"move {text!r} is illegal in {format_position(rules, state)}; legal: {', '.join(legal)}."
+    )
 
 
 def winner(rules: Rules, state: np.ndarray) -> str:

@@ -11,5 +11,5 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "2")  # compiled loops are compared, 
 from hypothesis import settings
 
 # No deadline: the first example of a test may compile. Derandomised: a red run repeats.
-settings.register_profile("kalah", deadline=None, derandomize=True, database=None)
+settings.register_profile("kalah", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.load_profile("kalah")

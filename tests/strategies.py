@@ -44,7 +44,7 @@ def specs(draw, **fixed: str) -> str:
     preset = draw(st.sampled_from(PRESET_NAMES))
     changes = dict(fixed)
     for option in OPTIONS:
-        if option.name in fixed or option.name == "ply_limit" or draw(st.booleans()):
+        if option.name in fixed or draw(st.booleans()):
             continue
         words = [str(v) for v in option.values] if isinstance(option.values, range) else option.values
         changes[option.name] = draw(st.sampled_from(words))

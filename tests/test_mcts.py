@@ -60,10 +60,9 @@ def random_positions(rules: Rules, count: int, plies: int, seed: int) -> np.ndar
     return np.unique(states[decisions], axis=0)
 
 
-
-
 @pytest.mark.parametrize(
-    ("considered", "simulations", "expected"), [(6, 8, [0] * 6 + [1, 1]), (1, 3, [0, 1, 2]), (2, 3, [0, 0, 1])]
+    ("considered", "simulations", "expected"),
+    [(6, 8, [0] * 6 + [1, 1]), (1, 3, [0, 1, 2]), (2, 3, [0, 0, 1])],
 )
 def test_halving_schedule_small(considered: int, simulations: int, expected: list[int]) -> None:
     assert halving_schedule(considered, simulations) == expected
@@ -105,7 +104,9 @@ TINY = [
 @pytest.mark.parametrize("spec", TINY)
 def test_search_finds_the_minimax_move(spec: str, policy: str) -> None:
     rules = parse_rules(spec)
-    states = np.concatenate([batch.new_games(rules, 1), *(random_positions(rules, 20, p, p) for p in (1, 2, 3))])
+    states = np.concatenate(
+        [batch.new_games(rules, 1), *(random_positions(rules, 20, p, p) for p in (1, 2, 3))]
+    )
     states = states[batch.legal_masks(rules, states).sum(1) > 1]
     config = SearchConfig(4000, policy=policy, sign_weight=0.0, c_explore=1.0, c_puct=2.5)
     found = Search(config).run(rules, states, uniform, np.random.default_rng(0))

@@ -143,9 +143,10 @@ def test_illegal_action_leaves_all_games_unchanged(actions):
 
 
 def test_step_after_the_end_is_illegal():
-    states = text.parse_position("<2,0,0,0,0,1,1> S", SMALL)[None]
+    rules = parse_rules("kalah:pits=2,early_stop=keep")  # its last board still holds seeds
+    states = text.parse_position("<2,5,0,1,1,1,1> S", rules)[None]
     with pytest.raises(KalahError, match=r"game 0: action 0 is illegal; legal are \[\]"):
-        batch.step(SMALL, states, np.array([0]))
+        batch.step(rules, states, np.array([0]))
 
 
 @pytest.mark.parametrize("actions", [[0], [0, 0, 0], [[0], [0]], 0, [0.5, 0.0]])

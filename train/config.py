@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from kalah_env.errors import KalahError
+from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules
 
 _STRICT = ConfigDict(extra="forbid", validate_default=True)
@@ -68,7 +69,10 @@ class Replay:
 
 @dataclass(frozen=True, config=_STRICT)
 class TrainConfig:
-    """One training run; `iterations` fixes its length, `max_minutes` cuts it on a slow machine."""
+    """One training run; `iterations` fixes its length, `max_minutes` cuts it on a slow machine.
+
+    `keep_every`: the net of each so many iterations stays in `nets/` (0: none), for curves.
+    """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     rules: str = "kalah"
@@ -77,6 +81,7 @@ class TrainConfig:
     iterations: Positive = 50
     max_minutes: Annotated[float, Field(gt=0.0)] = 10_000.0
     threads: Annotated[int, Field(ge=1, le=256)] = 1
+    keep_every: Annotated[int, Field(ge=0)] = 5
     net: Net = field(default_factory=Net)
     selfplay: SelfPlay = field(default_factory=SelfPlay)
     learner: Learner = field(default_factory=Learner)
@@ -109,7 +114,9 @@ def make_config(data: Any, where: str) -> TrainConfig:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "unexpected_keyword_argument":
-            raise KalahError(f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}.") from None
+            raise KalahError(
+                f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}."
+            ) from None
         given = "" if first["type"].startswith("missing") else f" (given: {first['input']!r})"
         raise KalahError(f"{where}: {key}: {first['msg']}{given}.") from None
     try:
@@ -127,11 +134,13 @@ def _known_keys(location: tuple[int | str, ...]) -> str:
 
 
 def load_config(path: str, overrides: list[str]) -> TrainConfig:
-    """Return the config of a YAML file with `key=value` overrides applied."""
+    """Return the config of a YAML file, or of a shipped one by name, with `key=value` overrides applied."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        data = yaml.safe_load(_find(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise KalahError(f"config {path}: cannot be read ({error.strerror}); configs/ has examples.") from None
+        raise KalahError(
+            f"config {path}: cannot be read ({error.strerror}); configs/ has examples."
+        ) from None
     except UnicodeDecodeError:
         raise KalahError(f"config {path}: is not UTF-8 text.") from None
     except yaml.YAMLError as error:
@@ -142,6 +151,14 @@ def load_config(path: str, overrides: list[str]) -> TrainConfig:
             raise KalahError(f"override {item!r} is not key=value, e.g. selfplay.games=256.")
         _override(data, key.split("."), text, item)
     return make_config(data, f"config {path}")
+
+
+def _find(path: str) -> Path:
+    """Return the file itself, or where there is none the shipped config of that name (`quick`)."""
+    shipped = (
+        resource_dir("configs") / Path(path).with_suffix(".yaml").name if Path(path).name else Path(path)
+    )
+    return Path(path) if Path(path).exists() or not shipped.is_file() else shipped
 
 
 def _override(data: Any, keys: list[str], text: str, item: str) -> None:

@@ -74,14 +74,19 @@ class Learner:
         log_policy = policy.masked_fill(~legal, -1e9).log_softmax(-1)
         # The targets' entropy is taken off, so that 0 is a perfect fit.
         policy_loss = (torch.xlogy(targets, targets) - targets * log_policy).sum(-1).mean()
-        return policy_loss, functional.cross_entropy(outcome, outcomes), functional.cross_entropy(margin, bins)
+        return (
+            policy_loss,
+            functional.cross_entropy(outcome, outcomes),
+            functional.cross_entropy(margin, bins),
+        )
 
     @torch.no_grad()
     def _update_average(self) -> None:
         # A young average follows quickly: 1/n until the configured memory is reached.
         seen = self.steps_taken()
         decay = min(self.config.average, seen / (seen + 10))
-        torch._foreach_lerp_(list(self.average.parameters()), list(self.net.parameters()), 1 - decay)
+        for averaged, trained in zip(self.average.parameters(), self.net.parameters(), strict=True):
+            averaged.lerp_(trained, 1 - decay)
 
     def steps_taken(self) -> int:
         """Return the optimiser's steps so far."""

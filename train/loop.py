@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from agents.network import NetConfig
-from agents.neural import TorchEvaluator
+from agents.neural import TorchEvaluator, save_net
 from kalah_env.errors import KalahError
 from kalah_env.rules import format_rules, rules_hash
 from train import checkpoint
@@ -78,6 +78,9 @@ class Run:
             "distinct": _distinct_share(rows),
         }
         self.save()
+        if self.config.keep_every and self.iteration % self.config.keep_every == 0:
+            kept = self.folder / "nets" / f"{self.iteration:06d}"
+            save_net(kept, self.learner.average, self.rules, {"seconds": self.seconds})
         return metrics
 
     def _learn(self, progress: float) -> dict[str, float]:
@@ -116,9 +119,16 @@ class Run:
             "replay": {"shards": sorted(self.replay.shards), "total": self.replay.total},
         }
         folder = checkpoint.save_checkpoint(
-            self.folder, self.iteration, self.learner.average, self.rules, self.learner.tensors() | arrays, meta
+            self.folder,
+            self.iteration,
+            self.learner.average,
+            self.rules,
+            self.learner.tensors() | arrays,
+            meta,
         )
-        kept = [checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)]
+        kept = [
+            checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)
+        ]
         self.replay.prune_files({shard for shards in kept for shard in shards})
         return folder
 
@@ -173,7 +183,7 @@ def open_run(config: TrainConfig, folder: Path, resume: bool) -> Run:
 
 def _refuse_changes(saved: TrainConfig, config: TrainConfig, folder: Path) -> None:
     """Only the length of a run and where it runs may change when it is resumed."""
-    free = ("iterations", "max_minutes", "device", "threads")
+    free = ("iterations", "max_minutes", "device", "threads", "keep_every")
     old, new = saved.to_dict(), config.to_dict()
     changed = [key for key in old if key not in free and old[key] != new[key]]
     if changed:

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as RichProgress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
 from torch.utils.tensorboard import SummaryWriter
 
 from train.config import TrainConfig
@@ -34,7 +35,9 @@ class Progress:
             console=self.console,
             disable=quiet or not self.console.is_terminal,
         )
-        self.task = self.bar.add_task(config.name, total=config.iterations, completed=done, line="compiling ...")
+        self.task = self.bar.add_task(
+            config.name, total=config.iterations, completed=done, line="compiling ..."
+        )
         self.started, self.first = time.monotonic(), done
 
     def __enter__(self) -> "Progress":
@@ -76,5 +79,11 @@ class Progress:
     def _cut(self, done: int) -> None:
         if not self.metrics.exists():
             return
-        lines = [line for line in self.metrics.read_text().splitlines() if json.loads(line)["iteration"] <= done]
-        self.metrics.write_text("".join(line + "\n" for line in lines))
+        kept = []
+        for line in self.metrics.read_text().splitlines():
+            try:
+                if json.loads(line)["iteration"] <= done:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError):
+                continue  # the line that was being written when the run was killed
+        self.metrics.write_text("".join(kept))

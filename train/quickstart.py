@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from kalah_env.errors import KalahError
-from kalah_env.resources import resource_dir
 from kalah_env.rules import parse_rules
 from train.arena import run_arena
 from train.checkpoint import checkpoints, load_meta
@@ -41,7 +40,7 @@ def prepare(folder: Path) -> bool:
 
 def main(overrides: list[str] | None = None, games: int = 200) -> int:
     """Run the whole path; return 0."""
-    config = load_config(str(resource_dir("configs") / "quick.yaml"), overrides or [])
+    config = load_config("quick", overrides or [])
     folder = Path("runs") / config.name
     resume = prepare(folder)
     if resume:

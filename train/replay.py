@@ -69,7 +69,9 @@ class Replay:
             try:
                 self.shards[iteration] = Rows(**load_file(path))
             except Exception as error:  # safetensors has errors of its own
-                raise KalahError(f"replay: {path} cannot be read ({error}); the run cannot be resumed.") from None
+                raise KalahError(
+                    f"replay: {path} cannot be read ({error}); the run cannot be resumed."
+                ) from None
         self._joined = None
 
     def sample(self, count: int, rng: np.random.Generator) -> Rows:

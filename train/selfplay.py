@@ -122,7 +122,7 @@ class SelfPlay:
                 actions,
                 ended,
             )
-            for b in np.flatnonzero(ended):
+            for b in np.flatnonzero(ended).tolist():
                 finished.append(self._rows(b))
                 self._restart(b)
         return self._join(finished)

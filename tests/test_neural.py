@@ -1,0 +1,173 @@
+"""Network inputs, heads, evaluators and the agents `net` and `onnx`; export."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.encoding import COUNT_CLASSES, encode, num_features
+from agents.network import KalahNet, NetConfig, margin_bins, pick_device, utility
+from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
+from kalah_env import batch
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, parse_rules
+from kalah_env.text import parse_position
+from train import export
+
+
+def random_net(rules: Rules, seed: int = 0) -> KalahNet:
+    torch.manual_seed(seed)
+    net = KalahNet(NetConfig.for_rules(rules, 32, 2))
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.normal_(0, 0.2)
+    return net.eval()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    save_net(tmp_path / "net", random_net(rules), rules)
+    return tmp_path / "net"
+
+
+def test_encoding_is_the_movers_view() -> None:
+    rules = parse_rules("mankalah:pits=2,seeds=3")
+    south = parse_position("<2,3,1,2,0,20,1> S", rules)
+    north = parse_position("<2,1,3,20,1,2,0> N swap", rules)
+    features, facts = encode(rules, np.array([south, north]))
+    counts = features[0, : 4 * COUNT_CLASSES].reshape(4, COUNT_CLASSES)
+    assert counts.argmax(1).tolist() == [2, 0, COUNT_CLASSES - 1, 1]
+    assert counts.sum() == 4
+    assert facts[0].tolist() == [2.0, 23.0, 13.5]
+    assert facts[1].tolist() == facts[0].tolist()
+    assert (features[0, :-1] == features[1, :-1]).all()
+    assert features[:, -1].tolist() == [0.0, 1.0]
+    assert features.shape[1] == num_features(rules)
+
+
+def test_margin_bins_read_back_exactly() -> None:
+    """A distribution that is certain of one bin gives back the margin it stands for, for either parity."""
+    seeds = 12
+    for on_board in range(seeds + 1):
+        for remaining in range(-on_board, on_board + 1, 2):
+            chosen = margin_bins(np.array([remaining]), seeds)
+            logits = torch.full((1, seeds + 1), -100.0)
+            logits[0, chosen[0]] = 100.0
+            facts = torch.tensor([[3.0, float(on_board), 6.0]])
+            value, final = utility(torch.zeros(1, 3), logits, facts, seeds, 0.0)
+            assert final.item() == pytest.approx(remaining + 3)
+            assert value.item() == pytest.approx((remaining + 3) / 6)
+
+
+def test_utility_mixes_sign_and_margin() -> None:
+    outcome = torch.log(torch.tensor([[0.6, 0.3, 0.1]]))
+    margin = torch.full((1, 9), -100.0)
+    margin[0, 6] = 100.0
+    facts = torch.tensor([[0.0, 8.0, 4.0]])
+    value, final = utility(outcome, margin, facts, 8, 0.25)
+    assert final.item() == pytest.approx(4.0)
+    assert value.item() == pytest.approx(0.25 * 0.5 + 0.75 * 1.0)
+
+
+def test_net_folder_round_trip(folder: Path) -> None:
+    net, rules = load_net(str(folder))
+    assert rules == parse_rules("kalah:pits=4,seeds=3")
+    states = export.sample_positions(rules, 16)
+    expected = TorchEvaluator(random_net(rules), "cpu")(rules, states)
+    found = TorchEvaluator(net, "cpu")(rules, states)
+    assert np.array_equal(expected[0], found[0])
+    assert np.array_equal(expected[1], found[1])
+
+
+def test_bfloat16_is_close_to_float32() -> None:
+    rules = parse_rules("kalah")
+    net = random_net(rules)
+    states = export.sample_positions(rules, 64)
+    logits, values = TorchEvaluator(net, "cpu")(rules, states)
+    rough_logits, rough_values = TorchEvaluator(net, "cpu", bfloat16=True)(rules, states)
+    assert np.abs(values - rough_values).max() < 0.1
+    assert np.abs(logits - rough_logits).max() < 0.05 * np.abs(logits).max()
+    assert not np.array_equal(values, rough_values)
+
+
+@pytest.mark.parametrize("sims", [0, 8])
+def test_net_agent_plays_legal_moves_and_is_seeded(folder: Path, sims: int) -> None:
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    states = export.sample_positions(rules, 50)
+    first = NetAgent(str(folder), sims=sims, seed=1).act(rules, states)
+    again = NetAgent(str(folder), sims=sims, seed=1).act(rules, states)
+    masks = batch.legal_masks(rules, states)
+    assert (masks[np.arange(len(states)), first] == 1).all()
+    assert first.tolist() == again.tolist()
+
+
+def test_policy_head_alone_takes_the_best_legal_logit(folder: Path) -> None:
+    net, rules = load_net(str(folder))
+    states = export.sample_positions(rules, 30)
+    logits, _ = TorchEvaluator(net, "cpu")(rules, states)
+    legal = batch.legal_masks(rules, states) > 0
+    expected = [max(np.flatnonzero(ok), key=lambda a: row[a]) for row, ok in zip(logits, legal, strict=True)]
+    assert NetAgent(str(folder)).act(rules, states).tolist() == expected
+
+
+def test_net_refuses_other_rules_but_not_other_seeds(folder: Path) -> None:
+    agent = NetAgent(str(folder))
+    other = parse_rules("fairkalah:pits=4,seeds=3")
+    with pytest.raises(KalahError, match="was trained on kalah:pits=4,seeds=3 and cannot play fairkalah"):
+        agent.act(other, batch.new_games(other, 1))
+    more = parse_rules("kalah:pits=4,seeds=2")
+    assert len(agent.act(more, batch.new_games(more, 3))) == 3
+
+
+def test_damaged_net_is_one_clear_error(folder: Path) -> None:
+    weights = folder / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:200])
+    with pytest.raises(KalahError, match="cannot be read"):
+        load_net(str(folder))
+    with pytest.raises(KalahError, match=r"there is no config\.json"):
+        load_net(str(folder / "nowhere"))
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(KalahError, match="cannot be read"):
+        load_net(str(folder))
+
+
+@pytest.mark.parametrize(("device", "allowed"), [("tpu", False), ("cpu", True), ("auto", True)])
+def test_devices(device: str, allowed: bool) -> None:
+    if allowed:
+        assert pick_device(device).type in ("cpu", "cuda")
+    else:
+        with pytest.raises(KalahError, match="auto, cpu or cuda"):
+            pick_device(device)
+
+
+def test_onnx_equals_torch_and_plays(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "net.onnx"
+    report = export.export_checkpoint(str(folder), str(out))
+    assert report["ok"]
+    assert report["greatest_logit_difference"] < 1e-4
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    states = export.sample_positions(rules, 40)
+    for sims in (0, 8):
+        ours = NetAgent(str(folder), sims=sims).act(rules, states)
+        theirs = OnnxAgent(str(out), sims=sims).act(rules, states)
+        assert ours.tolist() == theirs.tolist()
+    # Parity can fail: the same file against another network.
+    assert not export.parity(random_net(rules, 1), rules, out)["ok"]
+    assert sorted(path.name for path in out.parent.iterdir()) == ["net.onnx"]
+
+
+@pytest.mark.parametrize("out", ["net.txt", "."])
+def test_export_refuses_bad_names(folder: Path, out: str) -> None:
+    with pytest.raises(KalahError, match="no file name ending in"):
+        export.export_checkpoint(str(folder), out)
+
+
+def test_foreign_onnx_file_is_one_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "x.onnx"
+    file.write_bytes(b"not a model")
+    with pytest.raises(KalahError, match="no network of `kalah export`"):
+        OnnxAgent(str(file))
+    with pytest.raises(KalahError, match="there is no file"):
+        OnnxAgent(str(tmp_path / "missing.onnx"))
