@@ -8,7 +8,7 @@ EXAMPLE = "kalah train configs/quick.yaml rules=kalah:pits=4 --resume"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("config", metavar="CONFIG", help="a YAML file")
+    parser.add_argument("config", metavar="CONFIG", help="a YAML file or the name of a shipped config")
     parser.add_argument(
         "overrides", nargs="*", default=[], metavar="key=value", help="in place of the file's value"
     )
