@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 TOP = Path(__file__).resolve().parent.parent
 PACKAGES = ("kalah_env", "agents", "train")
-FOLDERS = (*PACKAGES, "tests", "configs", "checkpoints", "docs", ".ci")
+FOLDERS = (*PACKAGES, "tests", "examples", "configs", "checkpoints", "docs", ".ci")
 TEXT = {"", ".css", ".html", ".js", ".json", ".jsonl", ".md", ".py", ".toml", ".txt", ".yaml"}
 PYPROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
 
