@@ -47,6 +47,12 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     except KalahError as error:
         return _complain(str(error), 2)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", "kalah_env", "agents", "train"):
+            raise  # a bug of ours, not a missing extra
+        hint = 'pip install "kalah-env[train]"'
+        return _complain(f"this needs the package {missing}, which is not installed: `{hint}`.", 2)
     except KeyboardInterrupt:
         return _complain("stopped by Ctrl-C.", 130)
     except BrokenPipeError:
