@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from agents.alphabeta import UNKNOWN, AlphaBetaAgent, Table, plain_minimax, search
+from agents.alphabeta.negamax import state_hash
 from agents.alphabeta.search import MAX_DEPTH
 from agents.base import make_agent
 from kalah_env import KalahError, batch, parse_rules
@@ -18,6 +19,7 @@ from kalah_env.text import parse_position
 
 PUBLISHED = json.loads((Path(__file__).parent / "data" / "published_values.json").read_text())
 SMALL = [
+    "kalah:pits=4,seeds=2",
     "kalah:pits=2,seeds=2",
     "kalah:pits=3,seeds=2,pie=true",
     "kalah:pits=3,seeds=3",
@@ -48,13 +50,15 @@ def stepped(rules, states, agent):
     return states
 
 
+# 2^4 entries: most are lost; 2^14: hits of every kind.
+@pytest.mark.parametrize("bits", [4, 14])
 @pytest.mark.parametrize("text", SMALL)
-def test_equals_plain_minimax_at_every_depth(text):
+def test_equals_plain_minimax_at_every_depth(text, bits):
     rules = parse_rules(text)
-    states = random_positions(rules, 60, seed=1)
+    states = random_positions(rules, 80, seed=1)
     assert len(states) > 15
-    for depth in range(1, 8):
-        found = search(rules, states, depth=depth, tables=[Table(bits=6)])  # crowded: entries are lost
+    for depth in range(1, 9):
+        found = search(rules, states, depth=depth, tables=[Table(bits)])
         for b, state in enumerate(states):
             values = plain_minimax(rules, state, depth)
             assert found.value[b] == values.max()
@@ -100,16 +104,31 @@ def test_published_values_of_small_boards(preset, size, value):
     assert found.depth[0] < MAX_DEPTH
 
 
-def test_solved_ends_the_search_and_deeper_gives_the_same():
-    rules = parse_rules("kalah:pits=3,seeds=3")
-    states = random_positions(rules, 40, seed=2)
-    found = search(rules, states)
-    assert found.solved.all()
-    for b, state in enumerate(states):
-        if found.depth[b] <= 7:
-            for depth in range(int(found.depth[b]), 10):
-                assert plain_minimax(rules, state, depth).max() == found.value[b]
-    assert not search(rules, batch.new_games(rules, 1), depth=5).solved[0]
+@pytest.mark.parametrize("text", SMALL)
+def test_solved_means_that_deeper_changes_nothing(text):
+    rules = parse_rules(text)
+    states = random_positions(rules, 60, seed=2)
+    flags = set()
+    for depth in range(1, 7):
+        found = search(rules, states, depth=depth, tables=[Table(bits=12)])
+        flags |= set(found.solved.tolist())
+        for b in np.flatnonzero(found.solved):
+            for deeper in range(int(found.depth[b]), 10):
+                values = plain_minimax(rules, states[b], deeper)
+                assert found.best[b].tolist() == (values == values.max()).tolist()
+    assert flags == {False, True}
+
+
+@pytest.mark.parametrize("text", ["kalah:pits=3,seeds=3", "mankalah:ply_limit=30"])
+def test_hash_tells_states_apart(text):
+    rules = parse_rules(text)
+    states = batch.new_games(rules, 2 * rules.pits + 6 + 1)
+    states[np.arange(2 * rules.pits + 6), np.arange(2 * rules.pits + 6)] += 1
+    hashes = [state_hash(rules, state) for state in states]
+    status, ply, start = hashes[-3:]
+    assert status == start  # only running states are hashed
+    assert (ply == start) == (rules.ply_limit == 0)
+    assert len(set(hashes)) == len(hashes) - 1 - (rules.ply_limit == 0)
 
 
 def test_truncation_is_a_draw():
@@ -132,11 +151,14 @@ def test_node_counts_repeat_whatever_the_table_held():
             assert used.best.tolist() == fresh.best.tolist()
 
 
-def test_table_and_order_prune():
-    # Plain minimax plays 6, 35, 185, ... moves at each level; depth 7 below is about 10^5.
+def test_order_and_table_prune():
+    # Node counts repeat. Seen on these positions: 15,287,703 moves in plain minimax of 1 to 8 plies,
+    # 207,406 with a table of one entry, 152,576 with 2^16 entries.
     rules = parse_rules("kalah")
-    table, tiny = (search(rules, batch.new_games(rules, 1), depth=9, tables=[Table(b)]) for b in (18, 0))
-    assert table.nodes[0] < 0.8 * tiny.nodes[0] < 50_000
+    states = random_positions(rules, 40, seed=7)
+    table, tiny = (search(rules, states, depth=8, tables=[Table(bits)]).nodes.sum() for bits in (16, 0))
+    assert table < 0.9 * tiny
+    assert tiny < 230_000
 
 
 @pytest.mark.parametrize("nodes", [1, 5, 6, 7, 100, 5000])

@@ -59,6 +59,7 @@ def test_canonical_spec_makes_the_same_agent(spec, canonical):
     [
         ("all:a/b.pt", ("a/b.pt", 8, 1.0, False, 5), "all:a/b.pt"),
         ("all:noisy=true,x,scale=0.5,sims=64", ("x", 64, 0.5, True, 5), "all:x,sims=64,scale=0.5,noisy=true"),
+        ("all:x,noisy=false", ("x", 8, 1.0, False, 5), "all:x"),
         ("all:path=x,sims=8,seed=9", ("x", 8, 1.0, False, 9), "all:x,seed=9"),
     ],
 )

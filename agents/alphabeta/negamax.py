@@ -32,7 +32,8 @@ def worth(rules, s):
 
 
 @njit
-def _hash(rules, s):
+def state_hash(rules, s):
+    """Return 64 bits that tell running states apart; PLY counts only where `ply_limit` gives it a meaning."""
     total = 0
     for i in range(2 * rules.pits + 2 + PHASE + 1):
         total += s[i] * _FACTORS[i]
@@ -88,7 +89,7 @@ def _negamax(rules, path, order, ply, depth, alpha, beta, entries, salt, control
     first = -1
     slot = key = 0
     if depth > 1:
-        key = _hash(rules, state)
+        key = state_hash(rules, state)
         slot = (key >> 40) & (entries.shape[0] - 1)
         key ^= salt * _SALT
         if entries[slot, 0] == key:
