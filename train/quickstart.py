@@ -76,16 +76,18 @@ def show(report: dict[str, Any], folder: Path) -> None:
     from rich.table import Table
 
     table = Table(title=f"the net with {SIMULATIONS} simulations against the baselines")
-    for column in ("opponent", "games", "distinct", "wins", "draws", "losses", "score", "95 %", "demanded"):
-        table.add_column(column, justify="left" if column == "opponent" else "right")
+    for column in ("opponent", "games", "distinct", "W/D/L", "score", "95 %", "demanded"):
+        table.add_column(column, justify="left" if column == "opponent" else "right", no_wrap=True)
     for row in report["arena"]["results"]:
         low, high = row["interval"]
         table.add_row(
             row["b"],
-            *(str(row[key]) for key in ("games", "distinct_games", "wins", "draws", "losses")),
+            str(row["games"]),
+            str(row["distinct_games"]),
+            f"{row['wins']}/{row['draws']}/{row['losses']}",
             f"{row['score']:.1%}",
-            f"{low:.1%} to {high:.1%}",
-            f"{DEMANDED[row['b']]:.0%}" if row["b"] in DEMANDED else "",
+            f"{100 * low:.0f}-{100 * high:.0f}",
+            f"{DEMANDED[row['b']]:.0%}",
         )
     console = Console()
     console.print(table)
