@@ -10,43 +10,49 @@ import numpy as np
 from kalah_env import engine
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit, parallel_njit
-from kalah_env.rules import Rules, num_actions
+from kalah_env.rules import PRESETS, Rules, num_actions, preset_rules, side_pits
 
 Array = np.ndarray
 
 
 def state_size(rules: Rules) -> int:
     """Return S, the numbers of one state."""
-    return 2 * rules.pits + 2 + engine.EXTRAS
+    return 2 * side_pits(rules) + 2 + engine.EXTRAS
 
 
 def new_games(rules: Rules, count: int) -> Array:
-    """Return `count` games at the start: (B, S) int16."""
-    states = np.zeros((count, state_size(rules)), np.int16)
-    for state in states[:1]:
-        engine.reset(rules, state)
-    states[:] = states[:1]
-    return states
+    """Return `count` games at the start: (B, S) int16, in the preset's own layout where it has one."""
+    state = np.zeros(state_size(rules), np.int16)
+    engine.reset(rules, state)
+    layout = PRESETS[rules.preset].start
+    base = preset_rules(PRESETS[rules.preset].name)
+    if layout and (rules.rows, rules.pits, rules.seeds) == (base.rows, base.pits, base.seeds):
+        pits = side_pits(rules)
+        state[:pits] = state[pits + 1 : 2 * pits + 1] = layout
+    return np.tile(state, (count, 1))
 
 
 def extras(rules: Rules, states: Array) -> Array:
-    """Return the view (..., 4) of SIDE, PHASE, STATUS and PLY behind the board."""
-    return states[..., 2 * rules.pits + 2 :]
+    """Return the view (..., 5) of SIDE, PHASE, STATUS, PLY and RESULT behind the board."""
+    return states[..., 2 * side_pits(rules) + 2 :]
 
 
 def sides(rules: Rules, states: Array) -> Array:
     """Return the side to move of each state: (B,) int16 view, 0 south, 1 north."""
-    return states[..., 2 * rules.pits + 2 + engine.SIDE]
+    return extras(rules, states)[..., engine.SIDE]
 
 
 def statuses(rules: Rules, states: Array) -> Array:
     """Return RUNNING, OVER or TRUNCATED of each state: (B,) int16 view."""
-    return states[..., 2 * rules.pits + 2 + engine.STATUS]
+    return extras(rules, states)[..., engine.STATUS]
 
 
 def margins(rules: Rules, states: Array) -> Array:
-    """Return south's store minus north's of each state: (B,) int64, seeds."""
-    stores = states[..., [rules.pits, 2 * rules.pits + 1]].astype(np.int64)
+    """Return south's store minus north's of each state (`win=move`: 1, 0 or -1): (B,) int64."""
+    if rules.win:
+        return extras(rules, states)[..., engine.RESULT].astype(np.int64)
+    pits = side_pits(rules)
+    stores = states[..., [pits, 2 * pits + 1]].astype(np.int64)
     return stores[..., 0] - stores[..., 1]
 
 
@@ -74,7 +80,7 @@ def _check_shape(rules: Rules, states: Array) -> None:
     # Compiled loops do not check bounds: a state of another board would read foreign memory.
     if states.ndim != 2 or states.shape[1] != state_size(rules):
         raise KalahError(
-            f"states of shape {states.shape} do not fit the rules; {rules.pits} pits a side need "
+            f"states of shape {states.shape} do not fit the rules; {side_pits(rules)} pits a side need "
             f"(B, {state_size(rules)})."
         )
 

@@ -1,21 +1,23 @@
 """The rules engine: functions on one position, reading the rules table, knowing no game's name.
 
-Shape letters of the project: `B` games, `P` pits a side, `A` actions, `N` nodes, `S` numbers of a
-state. A state is one row `s: (S,) int16`, S = 2P+6, absolute (not turned to the mover):
+Shape letters of the project: `B` games, `P` pits a side (all rows together), `A` actions, `N` nodes,
+`S` numbers of a state. A state is one row `s: (S,) int16`, S = 2P+7, absolute (not turned to the mover):
 
-    index   0 .. P-1      P            P+1 .. 2P     2P+1         2P+2  2P+3   2P+4    2P+5
-    meaning south's pits  south store  north's pits  north store  SIDE  PHASE  STATUS  PLY
+    index   0 .. P-1      P            P+1 .. 2P     2P+1         2P+2  2P+3   2P+4    2P+5  2P+6
+    meaning south's pits  south store  north's pits  north store  SIDE  PHASE  STATUS  PLY   RESULT
 
-Pits stand in their owner's sowing order, so sowing goes up by one and wraps after 2P+1; the pit
-facing index j is 2P-j. Functions are plain Python, allocate nothing and write into the caller's
-arrays. They trust their input: legality and text are checked in `text.py` and by the callers.
+Pits stand in their owner's counter-clockwise order, front row first. With one row a side, sowing goes
+up by one and wraps after 2P+1, and the pit facing index j is 2P-j. Functions are plain Python, allocate
+nothing and write into the caller's arrays. They trust their input: legality and text are checked in
+`text.py` and by the callers. How single moves go: `sowing.py`.
 """
 
+from kalah_env import sowing
 from kalah_env.jit import njit
 
 # Offsets behind the board of 2P+2 numbers.
-SIDE, PHASE, STATUS, PLY = 0, 1, 2, 3
-EXTRAS = 4
+SIDE, PHASE, STATUS, PLY, RESULT = 0, 1, 2, 3, 4
+EXTRAS = 5
 SOUTH, NORTH = 0, 1
 # PHASE. FIRST: first-move clauses apply; with the pie rule it lasts while the first player's first
 # turn goes on through extra turns, since swap opens when that turn ends.
@@ -26,52 +28,91 @@ _MAX_PLY = 32767  # PLY saturates here; ply_limit is far below
 
 
 @njit
+def board_size(rules):
+    """Return 2P+2, the numbers of the board; SIDE and the others stand behind them."""
+    return 2 * rules.rows * rules.pits + 2
+
+
+@njit
+def pit_actions(rules):
+    """Return the number of actions that sow; a swap is the action after them."""
+    return rules.rows * rules.pits * rules.directions
+
+
+@njit
 def reset(rules, s):
     """Write the start of a game into `s`: every pit filled, south to move, phase FIRST."""
-    pits = rules.pits
-    for i in range(2 * pits + 2):
+    at = board_size(rules)
+    for i in range(at):
         s[i] = rules.seeds
-    s[pits] = 0
-    s[2 * pits + 1] = 0
-    extras = 2 * pits + 2
-    s[extras + SIDE] = SOUTH
-    s[extras + PHASE] = FIRST
-    s[extras + STATUS] = RUNNING
-    s[extras + PLY] = 0
+    s[at // 2 - 1] = 0
+    s[at - 1] = 0
+    s[at + SIDE] = SOUTH
+    s[at + PHASE] = FIRST
+    s[at + STATUS] = RUNNING
+    s[at + PLY] = 0
+    s[at + RESULT] = 0
 
 
 @njit
 def side_seeds(rules, s, side):
     """Return the seeds in the pits of `side`."""
-    first = side * (rules.pits + 1)
+    pits = rules.rows * rules.pits
+    first = side * (pits + 1)
     seeds = 0
-    for i in range(first, first + rules.pits):
+    for i in range(first, first + pits):
         seeds += s[i]
     return seeds
 
 
 @njit
 def margin(rules, s):
-    """Return south's store minus north's, in seeds; the final margin once the game is over."""
-    return int(s[rules.pits]) - int(s[2 * rules.pits + 1])
+    """Return south's store minus north's, in seeds: the final margin once the game is over.
+
+    With `win=move` it is +1 where south has won, -1 where north has, 0 before.
+    """
+    at = board_size(rules)
+    if rules.win == 1:
+        return int(s[at + RESULT])
+    return int(s[at // 2 - 1]) - int(s[at - 1])
+
+
+@njit
+def _may_sow(rules, s, side, action):
+    """Say whether `side` may sow by `action`, whoever is to move."""
+    pits = rules.rows * rules.pits
+    pit, step = action, 1
+    if action >= pits:
+        pit, step = action - pits, -1
+    origin = side * (pits + 1) + pit
+    if s[origin] < rules.min_seeds:
+        return False
+    if (
+        rules.must_feed == 1
+        and side_seeds(rules, s, 1 - side) == 0
+        and not sowing.reaches_opponent(rules, s, side, origin, step)
+    ):
+        return False
+    return rules.grand_slam != 1 or not sowing.is_grand_slam(rules, s, side, origin, step)
 
 
 @njit
 def is_legal(rules, s, action):
-    """Say whether `action` (a pit - 1, or P for swap) may be played."""
-    extras = 2 * rules.pits + 2
-    if s[extras + STATUS] != RUNNING or action < 0:
+    """Say whether `action` (a pit - 1, clockwise P more; P or 2P for swap) may be played."""
+    at = board_size(rules)
+    if s[at + STATUS] != RUNNING or action < 0:
         return False
-    if action < rules.pits:
-        return s[s[extras + SIDE] * (rules.pits + 1) + action] > 0
-    return action == rules.pits and rules.pie == 1 and s[extras + PHASE] == SWAP
+    swap = pit_actions(rules)
+    if action < swap:
+        return _may_sow(rules, s, s[at + SIDE], action)
+    return action == swap and rules.pie == 1 and s[at + PHASE] == SWAP
 
 
 @njit
 def legal_mask(rules, s, mask):
     """Write 1 for each legal action into `mask: (A,) int8`, 0 elsewhere; return their number."""
     count = 0
-    for action in range(rules.pits + rules.pie):
+    for action in range(pit_actions(rules) + rules.pie):
         if is_legal(rules, s, action):
             mask[action] = 1
             count += 1
@@ -81,86 +122,90 @@ def legal_mask(rules, s, mask):
 
 
 @njit
-def sow(rules, s, origin, skipped_store):
-    """Sow the seeds of `origin` one by one, never into `skipped_store`; return the last index."""
-    last_index = 2 * rules.pits + 1
-    seeds = s[origin]
-    s[origin] = 0
-    i = origin
-    while seeds > 0:
-        i += 1
-        if i > last_index:
-            i = 0
-        if i == skipped_store or (i == origin and rules.skip_origin == 1):
-            continue
-        s[i] += 1
-        seeds -= 1
-    return i
+def _can_sow(rules, s, side):
+    for action in range(pit_actions(rules)):
+        if _may_sow(rules, s, side, action):
+            return True
+    return False
 
 
 @njit
-def capture_opposite(rules, s, last, store):
-    """Capture from the own pit `last` that was empty; return the seeds taken, counting its own."""
-    facing = 2 * rules.pits - last
-    faced = s[facing]
-    if faced == 0 and rules.capture_empty == 0:
-        return 0
-    taken = int(faced)
-    s[facing] = 0
-    if rules.capture_takes == 0:
-        taken += s[last]
-        s[last] = 0
-    s[store] += taken
-    return taken
+def _front_is_empty(rules, s, side):
+    """Say whether the row of `side` that faces the opponent is empty; with one row that is its side."""
+    first = side * (rules.rows * rules.pits + 1)
+    for i in range(first, first + rules.pits):
+        if s[i] > 0:
+            return False
+    return True
 
 
 @njit
-def collect(rules, s, to_owner):
-    """Empty all pits into the stores: each row to its owner, or each to the other side."""
-    pits = rules.pits
+def _who_ran_out(rules, s):
+    """Return the side whose running out ends the game, or -1; both empty counts for SIDE."""
+    side = int(s[board_size(rules) + SIDE])
+    if rules.end == 0:
+        if _front_is_empty(rules, s, side):
+            return side
+        if _front_is_empty(rules, s, 1 - side):
+            return 1 - side
+    if not _can_sow(rules, s, side):
+        return side
+    return -1
+
+
+@njit
+def _collect(rules, s, south_gets_souths, north_gets_norths):
+    """Empty all pits into the stores: each side's seeds to its owner (True) or to the other side."""
+    at = board_size(rules)
+    pits = at // 2 - 1
     south = side_seeds(rules, s, SOUTH)
     north = side_seeds(rules, s, NORTH)
     for i in range(pits):
         s[i] = 0
         s[pits + 1 + i] = 0
-    s[pits] += south if to_owner else north
-    s[2 * pits + 1] += north if to_owner else south
+    s[pits if south_gets_souths else at - 1] += south
+    s[at - 1 if north_gets_norths else pits] += north
+
+
+@njit
+def _stop_early(rules, s):
+    """End the game where a store holds more than half of all seeds; say whether it does."""
+    at = board_size(rules)
+    total = 0
+    for i in range(at):
+        total += s[i]
+    if 2 * s[at // 2 - 1] <= total and 2 * s[at - 1] <= total:
+        return False
+    if rules.early_stop == 2:
+        _collect(rules, s, True, True)
+    return True
 
 
 @njit
 def settle(rules, s):
     """End the game in `s` if it is decided, and write what is left where the rules put it.
 
-    Called after every move and when a position is loaded. Sets STATUS; where the game is over it
-    sets PHASE to MID as well. SIDE must be the player to move next.
+    Called after every move and when a position is loaded. Sets STATUS and RESULT; where the game is
+    over it sets PHASE to MID as well. SIDE must be the player to move next.
     """
-    pits = rules.pits
-    extras = 2 * pits + 2
-    south = side_seeds(rules, s, SOUTH)
-    north = side_seeds(rules, s, NORTH)
-    if rules.end == 0:
-        over = south == 0 or north == 0
-    elif s[extras + SIDE] == SOUTH:
-        over = south == 0
-    else:
-        over = north == 0
-    if over:
-        if rules.leftover != 2:
-            # At most one row holds seeds, and the other one ran out.
-            collect(rules, s, rules.leftover == 0)
-    elif rules.early_stop != 0:
-        total = south + north + s[pits] + s[2 * pits + 1]
-        if 2 * s[pits] > total or 2 * s[2 * pits + 1] > total:
-            over = True
-            if rules.early_stop == 2:
-                collect(rules, s, True)
-    if over:
-        s[extras + STATUS] = OVER
-        s[extras + PHASE] = MID
-    elif rules.ply_limit > 0 and s[extras + PLY] >= rules.ply_limit:
-        s[extras + STATUS] = TRUNCATED
-    else:
-        s[extras + STATUS] = RUNNING
+    at = board_size(rules)
+    loser = _who_ran_out(rules, s)
+    s[at + RESULT] = 0
+    s[at + STATUS] = RUNNING
+    if loser >= 0:
+        s[at + STATUS] = OVER
+        if rules.win == 1:
+            s[at + RESULT] = 1 if loser == NORTH else -1
+        elif rules.leftover == 0:
+            _collect(rules, s, True, True)
+        elif rules.leftover == 1:
+            _collect(rules, s, loser == SOUTH, loser == NORTH)
+    elif rules.early_stop != 0 and _stop_early(rules, s):
+        s[at + STATUS] = OVER
+    elif rules.ply_limit > 0 and s[at + PLY] >= rules.ply_limit:
+        s[at + STATUS] = TRUNCATED
+    if s[at + STATUS] == OVER:
+        s[at + PHASE] = MID
 
 
 @njit
@@ -169,34 +214,35 @@ def play(rules, s, action):
 
     Where the game is over SIDE stays with who moved last.
     """
-    pits = rules.pits
-    extras = 2 * pits + 2
-    if s[extras + PLY] < _MAX_PLY:
-        s[extras + PLY] += 1
-    if action == pits:  # swap: the players change seats, board and side to move stay
-        s[extras + PHASE] = MID
+    at = board_size(rules)
+    if s[at + PLY] < _MAX_PLY:
+        s[at + PLY] += 1
+    if action == pit_actions(rules):  # swap: the players change seats, board and side to move stay
+        s[at + PHASE] = MID
         settle(rules, s)
         return 0
-    side = s[extras + SIDE]
-    phase = s[extras + PHASE]
-    row = side * (pits + 1)
-    store = row + pits
-    last = sow(rules, s, row + action, 3 * pits + 1 - store)
-    captured = 0
-    if rules.capture == 0 and row <= last < store and s[last] == 1:
-        captured = capture_opposite(rules, s, last, store)
-    again = (last == store and rules.again == 1) or (captured > 0 and rules.capture_again == 1)
+    side = s[at + SIDE]
+    phase = s[at + PHASE]
+    pits = rules.rows * rules.pits
+    pit, step = action, 1
+    if action >= pits:
+        pit, step = action - pits, -1
+    if rules.rows == 1:
+        captured, in_store = sowing.move(rules, s, side, pit, step)
+    else:
+        captured, in_store = sowing.move_round(rules, s, side, pit, step), False
+    again = (in_store and rules.again == 1) or (captured > 0 and rules.capture_again == 1)
     if phase == FIRST and rules.first_again == 0:
         again = False
     if not again:
-        s[extras + SIDE] = 1 - side
+        s[at + SIDE] = 1 - side
     if phase != FIRST or rules.pie == 0:
-        s[extras + PHASE] = MID
+        s[at + PHASE] = MID
     elif not again:
-        s[extras + PHASE] = SWAP
+        s[at + PHASE] = SWAP
     settle(rules, s)
-    if s[extras + STATUS] == OVER:
-        s[extras + SIDE] = side
+    if s[at + STATUS] == OVER:
+        s[at + SIDE] = side
     return captured
 
 
@@ -206,7 +252,7 @@ def same_player(rules, side_before, action, side_after):
 
     A swap keeps the side but changes the player; any other action changes the player with the side.
     """
-    return side_before == side_after and action != rules.pits
+    return side_before == side_after and action != pit_actions(rules)
 
 
 @njit
@@ -219,7 +265,7 @@ def perft(rules, path, depth):
         return 1
     leaves = 0
     size = path.shape[1]
-    for action in range(rules.pits + rules.pie):
+    for action in range(pit_actions(rules) + rules.pie):
         if is_legal(rules, path[0], action):
             if depth == 1:
                 leaves += 1

@@ -1,8 +1,10 @@
 """Text forms: a position on one line, moves, the board as a drawing.
 
-Position: `<n,S,N,s1,...,sn,n1,...,nn> S` = pits a side, south's store, north's store, south's pits,
-north's pits (each row in its owner's sowing order), the side to move, then `first` or `swap` where
-they apply. Moves are pit numbers from 1, and `swap`. Game records: `records.py`.
+Position: `<n,S,N,s1,...,sn,n1,...,nn> S` = pits a row, south's store, north's store, south's pits,
+north's pits (each in its owner's counter-clockwise order), the side to move, then `first` or `swap`
+where they apply; with two rows a side `2xn` stands for n, and the front row comes before the back
+row. Moves are pit numbers from 1, with `+` (counter-clockwise) or `-` where the direction is chosen,
+and `swap`. Game records: `records.py`.
 """
 
 import re
@@ -11,13 +13,13 @@ import numpy as np
 
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
-from kalah_env.rules import MAX_SEEDS, Rules, num_actions
+from kalah_env.rules import MAX_SEEDS, Rules, num_actions, side_pits
 
 SIDE_LETTERS = ("S", "N")
 SIDE_NAMES = ("south", "north")
 _PHASES = {"": engine.MID, "first": engine.FIRST, "swap": engine.SWAP}
 _POSITION = re.compile(r"<([^<>]*)>\s*(\S*)\s*(\S*)")
-_FORM = "<n,S,N,s1,...,sn,n1,...,nn> S"
+_FORMS = {1: "<n,S,N,s1,...,sn,n1,...,nn> S", 2: "<2xn,S,N,south's 2n pits,north's 2n pits> S"}
 
 
 def parse_position(text: str, rules: Rules) -> np.ndarray:
@@ -27,9 +29,15 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     seeds, or it says `swap` where the rules have no pie rule.
     """
     match = _POSITION.fullmatch(text.strip())
+    form = _FORMS[rules.rows]
     if not match:
-        raise KalahError(f"position {_short(text)} is not of the form {_FORM}.")
-    numbers = [_number(part.strip(), text) for part in match[1].split(",")]
+        raise KalahError(f"position {_short(text)} is not of the form {form}.")
+    size, *parts = (part.strip() for part in match[1].split(","))
+    if size.lstrip("0") != _size(rules):
+        raise KalahError(
+            f"position {_short(text)} has {size!r} pits a row, the rules {_size(rules)}: {form}."
+        )
+    numbers = [_number(part, text) for part in parts]
     letter, word = match[2] or "S", match[3]
     if letter not in SIDE_LETTERS:
         raise KalahError(f"position {_short(text)}: side to move {letter!r} is neither S nor N.")
@@ -37,17 +45,16 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
         raise KalahError(f"position {_short(text)}: {word!r} behind the side is neither 'first' nor 'swap'.")
     if word == "swap" and not rules.pie:
         raise KalahError(f"position {_short(text)} says swap, but the rules have pie=false.")
-    pits = rules.pits
-    if numbers[0] != pits:
-        raise KalahError(f"position {_short(text)} has {numbers[0]} pits a side, the rules {pits}.")
-    if len(numbers) != 2 * pits + 3:
+    pits = side_pits(rules)
+    if len(numbers) != 2 * pits + 2:
         raise KalahError(
-            f"position {_short(text)} has {len(numbers)} numbers; {pits} pits a side need "
-            f"{2 * pits + 3}: {_FORM}."
+            f"position {_short(text)} has {len(numbers) + 1} numbers; {pits} pits a side need {2 * pits + 3}: {form}."
         )
-    if sum(numbers[1:]) > MAX_SEEDS:
-        raise KalahError(f"position {_short(text)} has {sum(numbers[1:])} seeds; at most {MAX_SEEDS}.")
-    _, south, north, *board = numbers
+    if sum(numbers) > MAX_SEEDS:
+        raise KalahError(f"position {_short(text)} has {sum(numbers)} seeds; at most {MAX_SEEDS}.")
+    south, north, *board = numbers
+    if rules.rows == 2 and (south or north):
+        raise KalahError(f"position {_short(text)}: the stores of a game with two rows a side stay 0.")
     state = np.zeros(batch.state_size(rules), np.int16)
     state[: 2 * pits + 2] = [*board[:pits], south, *board[pits:], north]
     extras = batch.extras(rules, state)
@@ -55,6 +62,10 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     extras[engine.PHASE] = _PHASES[word]
     engine.settle(rules, state)
     return state
+
+
+def _size(rules: Rules) -> str:
+    return str(rules.pits) if rules.rows == 1 else f"{rules.rows}x{rules.pits}"
 
 
 def _number(part: str, text: str) -> int:
@@ -69,17 +80,20 @@ def _short(text: str) -> str:
 
 def format_position(rules: Rules, state: np.ndarray) -> str:
     """Return the text of one state (S,)."""
-    pits = rules.pits
+    pits = side_pits(rules)
     row = [int(x) for x in state]
-    numbers = [pits, row[pits], row[2 * pits + 1], *row[:pits], *row[pits + 1 : 2 * pits + 1]]
+    numbers = [row[pits], row[2 * pits + 1], *row[:pits], *row[pits + 1 : 2 * pits + 1]]
     side, phase, *_ = batch.extras(rules, state)
     word = next(word for word, code in _PHASES.items() if code == phase)
-    return f"<{','.join(map(str, numbers))}> {SIDE_LETTERS[side]} {word}".rstrip()
+    return f"<{_size(rules)},{','.join(map(str, numbers))}> {SIDE_LETTERS[side]} {word}".rstrip()
 
 
 def format_move(rules: Rules, action: int) -> str:
-    """Return the text of an action: the pit's number, or `swap`."""
-    return "swap" if action == rules.pits else str(action + 1)
+    """Return the text of an action: the pit's number, with its direction where chosen, or `swap`."""
+    pits = side_pits(rules)
+    if action == pits * rules.directions:
+        return "swap"
+    return f"{action % pits + 1}{'' if rules.directions == 1 else '+-'[action // pits]}"
 
 
 def legal_moves(rules: Rules, state: np.ndarray) -> list[str]:
@@ -90,9 +104,10 @@ def legal_moves(rules: Rules, state: np.ndarray) -> list[str]:
 
 def parse_move(rules: Rules, state: np.ndarray, text: str) -> int:
     """Return the action of a move's text; `KalahError` says why a move is not legal in `state`."""
-    legal = legal_moves(rules, state)
+    actions = {format_move(rules, a): a for a in range(num_actions(rules))}
+    legal = [move for move, action in actions.items() if engine.is_legal(rules, state, action)]
     if text in legal:
-        return rules.pits if text == "swap" else int(text) - 1
+        return actions[text]
     if not legal:
         status = batch.extras(rules, state)[engine.STATUS]
         why = "the game is over" if status == engine.OVER else "the game is truncated by ply_limit"
@@ -110,24 +125,32 @@ def winner(rules: Rules, state: np.ndarray) -> str:
 
 def draw_board(rules: Rules, state: np.ndarray, bottom: int = engine.SOUTH) -> str:
     """Return the board as lines of text, the side `bottom` below with its pits numbered."""
+    half = side_pits(rules) + 1
+    own, other = (state[side * half : (side + 1) * half].tolist() for side in (bottom, 1 - bottom))
+    width = max(2, *(len(str(seeds)) for seeds in own + other))
+
+    def lines(side: list[int], row: list[int]) -> list[str]:
+        """Return a row's seeds and below them the pits' numbers."""
+        texts = [[str(side[i]) for i in row], [str(i + 1) for i in row]]
+        return [" " * (width + 2) + "  ".join(text.rjust(width) for text in cells) for cells in texts]
+
+    upper, lower = [], []
+    for number, row in enumerate(_rows(rules)):
+        seeds, numbers = lines(own, row)
+        lower += [seeds, numbers] if number == rules.rows - 1 else [numbers, seeds]
+        seeds, numbers = lines(other, row[::-1])
+        upper[:0] = [numbers, seeds] if number == rules.rows - 1 else [seeds, numbers]
+    upper[0] += f"    {SIDE_NAMES[1 - bottom].capitalize()}"
+    lower[-1] += f"    {SIDE_NAMES[bottom].capitalize()}"
+    middle = " " * (rules.pits * (width + 2) - 2)
+    stores = f"{other[-1]:>{width}}  {middle}  {own[-1]}" if rules.rows == 1 else ""
+    return "\n".join((*upper, stores, *lower))
+
+
+def _rows(rules: Rules) -> list[list[int]]:
+    """Return the pits of each row, front row first, from left to right as their owner sees them."""
     pits = rules.pits
-    rows = (state[: pits + 1], state[pits + 1 : 2 * pits + 2])
-    own, other = rows[bottom], rows[1 - bottom]
-    width = max(2, *(len(str(int(n))) for n in state[: 2 * pits + 2]))
-    indent = " " * (width + 2)
-
-    def line(cells: list[str]) -> str:
-        return indent + "  ".join(cell.rjust(width) for cell in cells)
-
-    upper = SIDE_NAMES[1 - bottom].capitalize()
-    lower = SIDE_NAMES[bottom].capitalize()
-    middle = " " * (pits * (width + 2) - 2)
-    return "\n".join(
-        (
-            line([f"{pits - i}" for i in range(pits)]) + f"    {upper}",
-            line([str(int(n)) for n in other[pits - 1 :: -1]]),
-            f"{int(other[pits]):>{width}}  {middle}  {int(own[pits])}",
-            line([str(int(n)) for n in own[:pits]]),
-            line([f"{i + 1}" for i in range(pits)]) + f"    {lower}",
-        )
-    )
+    if rules.rows == 1:
+        return [list(range(pits))]
+    # The ring runs counter-clockwise: leftwards along the front row, rightwards along the back row.
+    return [list(range(pits))[::-1], list(range(pits, 2 * pits))]

@@ -8,7 +8,8 @@ from strategies import result_or_none, rules_and_positions
 
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.rules import End, Leftover, parse_rules
+from kalah_env.options import End, Leftover
+from kalah_env.rules import parse_rules
 
 KALAH = parse_rules("kalah")
 SMALL = parse_rules("kalah:pits=2,pie=true")
