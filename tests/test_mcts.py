@@ -166,6 +166,107 @@ def test_swap_has_the_sign_of_a_new_player() -> None:
     assert found.actions[1] != rules.pits
 
 
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+def test_a_swap_inside_the_tree_counts_for_the_other_player(policy: str) -> None:
+    """Who moves first must not move too well: North takes the seat that is ahead."""
+    position = "<3,1,0,1,2,2,0,1,1> S first"
+    for pie, expected in (("false", [1]), ("true", [2])):
+        rules = parse_rules(f"kalah:pits=3,seeds=2,pie={pie}")
+        state = parse_position(position, rules)
+        config = SearchConfig(5000, policy=policy, sign_weight=0.0, c_explore=1.0, c_puct=2.5)
+        found = Search(config).run(rules, state[None], uniform, np.random.default_rng(0))
+        values = action_values(rules, state)
+        assert [a for a in values if values[a] == max(values.values())] == expected
+        assert found.actions[0] in expected
+        if policy == "puct":
+            assert found.values[0] * 8 / 2 == pytest.approx(max(values.values()), abs=0.3)
+
+
+def test_advance_keeps_the_sign_across_a_swap_and_the_forced_moves_behind_it() -> None:
+    """The swapper leaves North's seat; the one who gets it is forced; then the swapper moves as South."""
+    rules = parse_rules("mankalah:pits=3,seeds=3")
+    state = parse_position("<3,2,3,2,2,2,0,3,0> N swap", rules)
+    assert trees.advance(rules, state, rules.pits) == 1.0
+    expected = parse_position("<3,2,4,3,2,2,0,0,1> S", rules)
+    assert state[:-1].tolist() == expected[:-1].tolist()
+    state = parse_position("<3,2,3,2,2,2,1,1,0> N swap", rules)
+    assert trees.advance(rules, state, rules.pits) == -1.0
+    assert batch.sides(rules, state) == engine.NORTH
+
+
+@pytest.mark.parametrize("spec", ["mankalah:pits=2,seeds=2", "kalah:pits=3,seeds=1,pie=true", "kgp:pits=3"])
+def test_advance_agrees_with_seats_kept_by_hand(spec: str) -> None:
+    """Plays on ply by ply beside it and keeps who sits where; +1 is: who chose is to move again."""
+    rules = parse_rules(spec)
+    rng = np.random.default_rng(4)
+    swaps = chains = 0
+    for _ in range(60):
+        state = batch.new_games(rules, 1)[0]
+        while batch.statuses(rules, state) == engine.RUNNING:
+            chosen = int(rng.choice(np.flatnonzero(batch.legal_masks(rules, state[None])[0])))
+            beside, seats, legal = state.copy(), [0, 1], [chosen]
+            mover = seats[int(batch.sides(rules, state))]
+            plies = 0
+            while len(legal) == 1 and batch.statuses(rules, beside) == engine.RUNNING:
+                if legal[0] == rules.pits:
+                    seats.reverse()
+                    swaps += 1
+                engine.play(rules, beside, int(legal[0]))
+                legal = np.flatnonzero(batch.legal_masks(rules, beside[None])[0]).tolist()
+                plies += 1
+            chains += plies > 1
+            sign = trees.advance(rules, state, chosen)
+            assert state.tolist() == beside.tolist()
+            assert (sign == 1) == (seats[int(batch.sides(rules, beside))] == mover)
+    assert chains > 20
+    assert swaps > 5 or not rules.pie
+
+
+def test_an_ended_position_has_the_utility_of_its_result() -> None:
+    """For the player at SIDE: the sign and the margin over half of all seeds, weighed; truncated is 0."""
+    rules = parse_rules("kalah:pits=3,seeds=3,ply_limit=40")
+    state = parse_position("<3,12,6,0,0,0,0,0,0> S", rules)
+    extras = batch.extras(rules, state)
+    assert extras[engine.STATUS] == engine.OVER
+    assert trees.exact_utility(rules, state, 0.25) == pytest.approx(0.25 + 0.75 * 6 / 9)
+    extras[engine.SIDE] = engine.NORTH
+    assert trees.exact_utility(rules, state, 0.25) == pytest.approx(-0.25 - 0.75 * 6 / 9)
+    extras[engine.STATUS] = engine.TRUNCATED
+    assert trees.exact_utility(rules, state, 0.25) == 0.0
+    state[[rules.pits, 2 * rules.pits + 1]] = 9
+    extras[engine.STATUS] = engine.OVER
+    assert trees.exact_utility(rules, state, 0.25) == 0.0
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+@pytest.mark.parametrize(
+    ("spec", "position", "worth"),
+    [
+        # Either move ends the game by the forced moves behind it: 8:4 or 10:2 of 12 seeds.
+        ("kalah:pits=2,seeds=3", "<2,7,2,1,1,1,0> S", [0.5 + 0.5 * 4 / 6, 0.5 + 0.5 * 8 / 6]),
+        # Any move reaches the limit: a draw, though South is far ahead.
+        ("kalah:pits=3,seeds=3,ply_limit=1", "<3,9,0,1,1,1,2,2,2> S", [0.0, 0.0, 0.0]),
+    ],
+)
+def test_ended_nodes_are_visited_again_and_never_evaluated(
+    spec: str, position: str, worth: list[float], policy: str
+) -> None:
+    rules = parse_rules(spec)
+    state = parse_position(position, rules)
+    asked: list[int] = []
+
+    def sure(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        asked.append(len(states))
+        return uniform(rules, states)[0], np.full(len(states), 0.5, np.float32)
+
+    found = Search(SearchConfig(24, policy=policy)).run(rules, state[None], sure, np.random.default_rng(0))
+    assert asked == [1]  # the root
+    assert found.visits.sum() == 24
+    assert found.visits.max() > 1
+    assert found.values[0] == pytest.approx((0.5 + found.visits[0] @ np.array(worth)) / 25)
+    assert worth[found.actions[0]] == max(worth)
+
+
 def test_advance_plays_forced_moves_and_keeps_the_sign() -> None:
     rules = parse_rules("kalah:pits=3,seeds=3")
     # South's pit 3 reaches the store (again), then pit 1 is forced and passes the turn.

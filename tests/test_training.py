@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from agents.mcts import Evaluate
 from agents.network import NetConfig
+from agents.neural import TorchEvaluator, load_net
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, num_actions, parse_rules
@@ -16,8 +18,9 @@ from train import checkpoint
 from train.config import Learner as LearnerConfig
 from train.config import SelfPlay as SelfPlayConfig
 from train.config import TrainConfig, load_config, make_config
+from train.export import sample_positions
 from train.learner import Learner
-from train.loop import Run, train
+from train.loop import Run, open_run, train, use_bfloat16
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 
@@ -146,6 +149,27 @@ def check_game(rules: Rules, rows: Rows, last: np.ndarray, length: int) -> int:
     return swaps
 
 
+def test_truncated_games_are_rows_of_draws() -> None:
+    rules = parse_rules("kalah:pits=4,seeds=3,ply_limit=3")
+    _, rows = play(rules, random_plies=0)
+    assert len(rows.margins) > 100
+    assert (rows.margins == 0).all()
+    stores = rows.states[:, [4, 9]].astype(int)
+    assert (stores[:, 0] != stores[:, 1]).any()
+
+
+def test_games_begin_with_up_to_so_many_random_plies() -> None:
+    """Each number of plies from 0 to `random_plies` about as often; false alarm below 1e-6."""
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    selfplay = SelfPlay(rules, SelfPlayConfig(games=600, random_plies=3), seed=0)
+    plies = batch.extras(rules, selfplay.states)[:, engine.PLY]
+    counts = np.bincount(plies, minlength=4)
+    # No move is forced this early on this board, so the counts are binomial, 150 with a deviation of 11.
+    assert len(counts) == 4
+    assert (np.abs(counts - 150) < 55).all()
+    assert len(np.unique(selfplay.states[plies == 3], axis=0)) > 20
+
+
 def test_selfplay_restores_number_for_number() -> None:
     rules = parse_rules("kalah:pits=3,seeds=3")
     first, _ = play(rules)
@@ -222,14 +246,22 @@ def run_to(folder: Path, config: TrainConfig, iterations: int, resume: bool = Fa
     return train(changed, folder, resume, quiet=True)
 
 
-def test_stop_and_resume_equals_uninterrupted(tmp_path: Path) -> None:
-    config = make_config(SMALL, "test")
+RESUMED = {
+    "float32": {"precision": "float32"},
+    "bfloat16": {"precision": "bfloat16"},
+    "puct": {"policy": "puct"},
+    "history outgrows its room": {"plies": 40, "random_plies": 0},
+    "no game ends at first": {"plies": 1},
+}
+
+
+@pytest.mark.parametrize("changes", RESUMED.values(), ids=RESUMED)
+def test_stop_and_resume_equals_uninterrupted(tmp_path: Path, changes: dict) -> None:
+    config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | changes}, "test")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     train(config, whole, resume=False, quiet=True)
     for done in range(config.iterations):
         # Each iteration in a new Run, as after a kill at the worst moment: a half-written checkpoint.
-        from train.loop import open_run
-
         run = open_run(config, parts, resume=True)
         assert run.iteration == done
         (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
@@ -242,6 +274,75 @@ def test_stop_and_resume_equals_uninterrupted(tmp_path: Path) -> None:
     assert (whole / "replay/000003.safetensors").read_bytes() == (
         parts / "replay/000003.safetensors"
     ).read_bytes()
+
+
+def test_a_resumed_run_keeps_its_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` is decided once: the machine that goes on may decide otherwise, and the run would differ."""
+    config = make_config(SMALL, "test")
+    for chosen in (True, False):
+        folder = tmp_path / str(chosen)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda _, chosen=chosen: chosen)
+        run_to(folder, config, 1)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda _, chosen=chosen: not chosen)
+        assert open_run(config, folder, resume=True).bfloat16 is chosen
+
+
+@pytest.mark.parametrize(("precision", "expected"), [("float32", False), ("bfloat16", True)])
+def test_precision_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, expected: bool
+) -> None:
+    assert use_bfloat16(precision) is expected
+    made = []
+
+    class Spy(TorchEvaluator):
+        def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            made.append(next(self.net.parameters()).dtype)
+            return super().__call__(rules, states)
+
+    monkeypatch.setattr("train.loop.TorchEvaluator", Spy)
+    config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | {"precision": precision}}, "test")
+    run_to(tmp_path / "run", config, 1)
+    assert set(made) == {torch.bfloat16 if expected else torch.float32}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: compares it with the CPU")
+def test_cuda_evaluates_and_trains_as_the_cpu_does(tmp_path: Path) -> None:
+    config = make_config(SMALL | {"device": "cuda"}, "test")
+    last = run_to(tmp_path / "run", config, 2)
+    net, rules = load_net(str(last))
+    states = sample_positions(rules, 100)
+    expected = TorchEvaluator(net, "cpu")(rules, states)
+    for found in (TorchEvaluator(net, "cuda"), TorchEvaluator(net.to("cuda"), "cuda")):
+        assert found.device.type == "cuda"
+        for ours, theirs in zip(expected, found(rules, states), strict=True):
+            assert np.abs(ours - theirs).max() < 1e-4
+    assert np.abs(expected[0]).max() > 1e-3  # it has learnt something
+    # A run begun there goes on here, and the other way round.
+    for iterations, device in ((3, "cpu"), (4, "cuda")):
+        moved = make_config(config.to_dict() | {"device": device}, "test")
+        last = run_to(tmp_path / "run", moved, iterations, resume=True)
+    assert last.name == "000004"
+
+
+def test_a_kept_net_is_there_once_its_iteration_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between the two writes must not leave a checkpoint whose kept net is missing for good."""
+    config = make_config(SMALL | {"keep_every": 2, "iterations": 5}, "test")
+    save = Run.save
+
+    def killed(run: Run) -> Path:
+        folder = save(run)
+        if run.iteration == 2:
+            raise KeyboardInterrupt
+        return folder
+
+    monkeypatch.setattr(Run, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "run", resume=False, quiet=True)
+    last = train(config, tmp_path / "run", resume=True, quiet=True)
+    kept = tmp_path / "run" / "nets"
+    assert sorted(path.name for path in kept.iterdir()) == ["000002", "000004"]
+    seconds = [json.loads((path / "config.json").read_text())["seconds"] for path in sorted(kept.iterdir())]
+    assert 0 < seconds[0] < seconds[1] < checkpoint.load_meta(last)["seconds"]
 
 
 def test_metrics_hold_each_iteration_once(tmp_path: Path) -> None:
