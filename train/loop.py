@@ -77,10 +77,10 @@ class Run:
             "games": self.selfplay.games_done,
             "distinct": _distinct_share(rows),
         }
-        self.save()
         if self.config.keep_every and self.iteration % self.config.keep_every == 0:
             kept = self.folder / "nets" / f"{self.iteration:06d}"
             save_net(kept, self.learner.average, self.rules, {"seconds": self.seconds})
+        self.save()  # last: a kill before it does the iteration again, with all it leaves
         return metrics
 
     def _learn(self, progress: float) -> dict[str, float]:
