@@ -16,6 +16,13 @@ def uniform(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
 
 
+def rough(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Have an opinion of each position, the same one in every batch, and a wrong one."""
+    weights = np.random.default_rng(0).normal(size=(states.shape[1], num_actions(rules) + 1))
+    opinions = np.sin((states[:, :, None] * weights).sum(1))
+    return opinions[:, :-1].astype(np.float32), opinions[:, -1].astype(np.float32)
+
+
 def exact(rules: Rules, state: np.ndarray, memo: dict | None = None) -> int:
     """Return the final margin for the mover of `state` under perfect play, by plain minimax."""
     memo = {} if memo is None else memo
@@ -149,21 +156,26 @@ def test_chain_of_extra_turns_is_found() -> None:
 
 def test_root_value_reaches_the_exact_one() -> None:
     """PUCT spends its visits on the best line, so that the root's mean tends to the exact value."""
-    rules = parse_rules("kalah:pits=2,seeds=2")
-    state = batch.new_games(rules, 1)
+    rules = parse_rules("kalah:pits=2,seeds=3,pie=true")
+    states = np.concatenate([random_positions(rules, 10, plies, plies) for plies in range(4)])
+    expected = np.array([exact(rules, state) for state in states])
+    assert len(states) >= 10
+    assert (expected > 0).any()
+    assert (expected < 0).any()
     config = SearchConfig(20000, policy="puct", sign_weight=0.0)
-    found = Search(config).run(rules, state, uniform, np.random.default_rng(0))
-    half = 2 * 2 * 2 / 2
-    assert found.values[0] * half == pytest.approx(exact(rules, state[0]), abs=0.2)
+    found = Search(config).run(rules, states, uniform, np.random.default_rng(0))
+    assert np.abs(found.values * 6 - expected).max() < 0.2
 
 
 def test_swap_has_the_sign_of_a_new_player() -> None:
     """North may swap into South's winning seat: the swapped position's value counts for the swapper."""
     rules = parse_rules("mankalah:pits=3,seeds=3")
     states = [parse_position(f"<3,{stores},1,1,0,1,1,1> N swap", rules) for stores in ("9,0", "0,9")]
-    found = Search(SearchConfig(500)).run(rules, np.array(states), uniform, np.random.default_rng(0))
+    config = SearchConfig(500, policy="puct")
+    found = Search(config).run(rules, np.array(states), uniform, np.random.default_rng(0))
     assert found.actions[0] == rules.pits
     assert found.actions[1] != rules.pits
+    assert (found.values > 0.5).all()
 
 
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
@@ -294,10 +306,25 @@ def test_a_position_is_searched_alike_alone_and_in_a_batch() -> None:
     rules = parse_rules("kalah:pits=4,seeds=3")
     states = random_positions(rules, 40, 5, 2)
     search = Search(SearchConfig(50))
-    together = search.run(rules, states, uniform, np.random.default_rng(0))
+    together = search.run(rules, states, rough, np.random.default_rng(0))
     for i in (0, len(states) // 2, len(states) - 1):
-        alone = search.run(rules, states[i : i + 1], uniform, np.random.default_rng(0))
+        alone = search.run(rules, states[i : i + 1], rough, np.random.default_rng(0))
         assert alone.visits[0].tolist() == together.visits[i].tolist()
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+def test_what_was_searched_before_changes_nothing(policy: str) -> None:
+    """Trees are used again: neither a larger batch nor other positions may leave traces, noise included."""
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    many, few = random_positions(rules, 40, 5, 2), random_positions(rules, 6, 3, 1)
+    config = SearchConfig(20, policy=policy, noise=0.25)
+    used = Search(config)
+    used.run(rules, many, rough, np.random.default_rng(0))
+    found = used.run(rules, few, rough, np.random.default_rng(9))
+    fresh = Search(config).run(rules, few, rough, np.random.default_rng(9))
+    assert found.visits.tolist() == fresh.visits.tolist()
+    assert found.policy.tolist() == fresh.policy.tolist()
+    assert found.values.tolist() == fresh.values.tolist()
 
 
 def test_gumbel_noise_explores_and_is_seeded() -> None:
@@ -308,6 +335,8 @@ def test_gumbel_noise_explores_and_is_seeded() -> None:
     again = Search(config).run(rules, states, uniform, np.random.default_rng(3)).actions
     assert first.tolist() == again.tolist()
     assert len(set(first.tolist())) > 1
+    tried = Search(SearchConfig(2, noise=1.0)).run(rules, states, uniform, np.random.default_rng(3)).visits
+    assert (tried.sum(0) > 30).all()  # 400 tries of 6 actions, 67 each expected
 
 
 @pytest.mark.parametrize("wrong", [{"simulations": 0}, {"policy": "alphazero"}])

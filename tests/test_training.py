@@ -66,6 +66,14 @@ def test_bad_configs_name_file_and_key(tmp_path: Path, change: dict, message: st
         load_config(str(file), [])
 
 
+@pytest.mark.parametrize("text", ["on: 5", "1: 2", "selfplay: {1: 2}", "net: {off: 3}"])
+def test_keys_that_are_no_words_are_unknown_too(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(f"name: x\n{text}\n")
+    with pytest.raises(KalahError, match=r"bad\.yaml: unknown key (True|1|False)"):
+        load_config(str(file), [])
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: [1", b"- 1\n- 2", b""])
 def test_unreadable_configs(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "bad.yaml"
@@ -79,8 +87,8 @@ def test_unreadable_configs(tmp_path: Path, content: bytes) -> None:
 def test_overrides(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(json.dumps(SMALL))
-    config = load_config(str(file), ["selfplay.games=5", "replay.share=0.25", "seed=9"])
-    assert (config.selfplay.games, config.replay.share, config.seed) == (5, 0.25, 9)
+    config = load_config(str(file), ["selfplay.games=5", "selfplay.simulations=[3]", "seed=9"])
+    assert (config.selfplay.games, config.selfplay.simulations, config.seed) == (5, [3], 9)
     assert config.selfplay.plies == 12
     for wrong in ("games", "=3", "iterations.x=3", "selfplay.games=[", "nothing=1"):
         with pytest.raises(KalahError):
@@ -201,6 +209,7 @@ def test_replay_window_grows_and_drops_the_oldest(tmp_path: Path) -> None:
     for iteration in range(12):
         replay.add(iteration, some_rows(10, iteration))
         sizes.append(len(replay))
+        replay.sample(5, np.random.default_rng(0))
     # The oldest shard goes once the rest still fills half of all rows (20 at least, 50 at most).
     assert sizes == [10, 20, 20, 20, 30, 30, 40, 40, 50, 50, 50, 50]
     picked = replay.sample(2000, np.random.default_rng(0))
@@ -229,7 +238,7 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path) -> None:
     rows = Rows(*(array[first[:24]] for array in rows))
     replay = Replay(tmp_path, 1000, 10, 1.0)
     replay.add(0, rows)
-    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0)
+    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0, average=0.9)
     learner = Learner(rules, NetConfig.for_rules(rules, 64, 2), config, "cpu", 0)
     before = learner.run(replay, 64 * 10, 0.0)
     learner.run(replay, 64 * 600, 0.0)
@@ -239,6 +248,13 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path) -> None:
     assert after["outcome_loss"] < 0.05
     assert after["policy_loss"] < 0.02
     assert 0 < after["rate"] < before["rate"]
+    # What plays reads the heads as the learner does: the same policies, results and margins come out.
+    logits, values = TorchEvaluator(learner.average, "cpu", sign_weight=0.0)(rules, rows.states)
+    likely = np.where(batch.legal_masks(rules, rows.states) > 0, np.exp(logits), 0)
+    assert np.abs(likely / likely.sum(1, keepdims=True) - rows.policies).max() < 0.1
+    assert np.abs(values * 6 - rows.margins).max() < 0.5
+    _, values = TorchEvaluator(learner.average, "cpu", sign_weight=1.0)(rules, rows.states)
+    assert np.abs(values - np.sign(rows.margins)).max() < 0.2
 
 
 def run_to(folder: Path, config: TrainConfig, iterations: int, resume: bool = False) -> Path:
@@ -262,9 +278,9 @@ def test_stop_and_resume_equals_uninterrupted(tmp_path: Path, changes: dict) -> 
     train(config, whole, resume=False, quiet=True)
     for done in range(config.iterations):
         # Each iteration in a new Run, as after a kill at the worst moment: a half-written checkpoint.
+        (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
         run = open_run(config, parts, resume=True)
         assert run.iteration == done
-        (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
         with ThreadPoolExecutor(2) as pool:
             run.iterate(pool)
     ours, theirs = (checkpoint.checkpoints(folder)[-1] for folder in (whole, parts))
@@ -281,9 +297,9 @@ def test_a_resumed_run_keeps_its_precision(tmp_path: Path, monkeypatch: pytest.M
     config = make_config(SMALL, "test")
     for chosen in (True, False):
         folder = tmp_path / str(chosen)
-        monkeypatch.setattr("train.loop.use_bfloat16", lambda _, chosen=chosen: chosen)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: chosen)
         run_to(folder, config, 1)
-        monkeypatch.setattr("train.loop.use_bfloat16", lambda _, chosen=chosen: not chosen)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: not chosen)
         assert open_run(config, folder, resume=True).bfloat16 is chosen
 
 
@@ -291,7 +307,7 @@ def test_a_resumed_run_keeps_its_precision(tmp_path: Path, monkeypatch: pytest.M
 def test_precision_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, expected: bool
 ) -> None:
-    assert use_bfloat16(precision) is expected
+    assert use_bfloat16(precision, torch.device("cpu")) is expected
     made = []
 
     class Spy(TorchEvaluator):
@@ -303,6 +319,15 @@ def test_precision_is_used(
     config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | {"precision": precision}}, "test")
     run_to(tmp_path / "run", config, 1)
     assert set(made) == {torch.bfloat16 if expected else torch.float32}
+
+
+def test_auto_precision_asks_the_device_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for native in (False, True):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda native=native: native)
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda native=native, **_: not native)
+        assert use_bfloat16("auto", torch.device("cpu")) is native
+        assert use_bfloat16("auto", torch.device("cuda")) is not native
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: compares it with the CPU")
@@ -383,6 +408,7 @@ def test_truncated_checkpoint_is_one_clear_error(tmp_path: Path) -> None:
     import shutil
 
     shutil.rmtree(last)
+    assert open_run(longer, folder, resume=True).iteration == 1
     assert train(longer, folder, resume=True, quiet=True).name == "000003"
 
 
