@@ -335,13 +335,14 @@ def test_cuda_evaluates_and_trains_as_the_cpu_does(tmp_path: Path) -> None:
     config = make_config(SMALL | {"device": "cuda"}, "test")
     last = run_to(tmp_path / "run", config, 2)
     net, rules = load_net(str(last))
+    for parameter in net.parameters():  # a net so young says nearly the same of every position
+        torch.nn.init.normal_(parameter, 0, 0.2, torch.Generator().manual_seed(0))
     states = sample_positions(rules, 100)
     expected = TorchEvaluator(net, "cpu")(rules, states)
     for found in (TorchEvaluator(net, "cuda"), TorchEvaluator(net.to("cuda"), "cuda")):
         assert found.device.type == "cuda"
         for ours, theirs in zip(expected, found(rules, states), strict=True):
             assert np.abs(ours - theirs).max() < 1e-4
-    assert np.abs(expected[0]).max() > 1e-3  # it has learnt something
     # A run begun there goes on here, and the other way round.
     for iterations, device in ((3, "cpu"), (4, "cuda")):
         moved = make_config(config.to_dict() | {"device": device}, "test")
