@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from agents.mcts import Evaluate
 from agents.network import NetConfig
+from agents.neural import TorchEvaluator, load_net
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, num_actions, parse_rules
@@ -16,8 +18,9 @@ from train import checkpoint
 from train.config import Learner as LearnerConfig
 from train.config import SelfPlay as SelfPlayConfig
 from train.config import TrainConfig, load_config, make_config
+from train.export import sample_positions
 from train.learner import Learner
-from train.loop import Run, train
+from train.loop import Run, open_run, train, use_bfloat16
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 
@@ -63,6 +66,14 @@ def test_bad_configs_name_file_and_key(tmp_path: Path, change: dict, message: st
         load_config(str(file), [])
 
 
+@pytest.mark.parametrize("text", ["on: 5", "1: 2", "selfplay: {1: 2}", "net: {off: 3}"])
+def test_keys_that_are_no_words_are_unknown_too(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(f"name: x\n{text}\n")
+    with pytest.raises(KalahError, match=r"bad\.yaml: unknown key (True|1|False)"):
+        load_config(str(file), [])
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: [1", b"- 1\n- 2", b""])
 def test_unreadable_configs(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "bad.yaml"
@@ -76,8 +87,8 @@ def test_unreadable_configs(tmp_path: Path, content: bytes) -> None:
 def test_overrides(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(json.dumps(SMALL))
-    config = load_config(str(file), ["selfplay.games=5", "replay.share=0.25", "seed=9"])
-    assert (config.selfplay.games, config.replay.share, config.seed) == (5, 0.25, 9)
+    config = load_config(str(file), ["selfplay.games=5", "selfplay.simulations=[3]", "seed=9"])
+    assert (config.selfplay.games, config.selfplay.simulations, config.seed) == (5, [3], 9)
     assert config.selfplay.plies == 12
     for wrong in ("games", "=3", "iterations.x=3", "selfplay.games=[", "nothing=1"):
         with pytest.raises(KalahError):
@@ -146,6 +157,27 @@ def check_game(rules: Rules, rows: Rows, last: np.ndarray, length: int) -> int:
     return swaps
 
 
+def test_truncated_games_are_rows_of_draws() -> None:
+    rules = parse_rules("kalah:pits=4,seeds=3,ply_limit=3")
+    _, rows = play(rules, random_plies=0)
+    assert len(rows.margins) > 100
+    assert (rows.margins == 0).all()
+    stores = rows.states[:, [4, 9]].astype(int)
+    assert (stores[:, 0] != stores[:, 1]).any()
+
+
+def test_games_begin_with_up_to_so_many_random_plies() -> None:
+    """Each number of plies from 0 to `random_plies` about as often; false alarm below 1e-6."""
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    selfplay = SelfPlay(rules, SelfPlayConfig(games=600, random_plies=3), seed=0)
+    plies = batch.extras(rules, selfplay.states)[:, engine.PLY]
+    counts = np.bincount(plies, minlength=4)
+    # No move is forced this early on this board, so the counts are binomial, 150 with a deviation of 11.
+    assert len(counts) == 4
+    assert (np.abs(counts - 150) < 55).all()
+    assert len(np.unique(selfplay.states[plies == 3], axis=0)) > 20
+
+
 def test_selfplay_restores_number_for_number() -> None:
     rules = parse_rules("kalah:pits=3,seeds=3")
     first, _ = play(rules)
@@ -177,6 +209,7 @@ def test_replay_window_grows_and_drops_the_oldest(tmp_path: Path) -> None:
     for iteration in range(12):
         replay.add(iteration, some_rows(10, iteration))
         sizes.append(len(replay))
+        replay.sample(5, np.random.default_rng(0))
     # The oldest shard goes once the rest still fills half of all rows (20 at least, 50 at most).
     assert sizes == [10, 20, 20, 20, 30, 30, 40, 40, 50, 50, 50, 50]
     picked = replay.sample(2000, np.random.default_rng(0))
@@ -205,7 +238,7 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path) -> None:
     rows = Rows(*(array[first[:24]] for array in rows))
     replay = Replay(tmp_path, 1000, 10, 1.0)
     replay.add(0, rows)
-    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0)
+    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0, average=0.9)
     learner = Learner(rules, NetConfig.for_rules(rules, 64, 2), config, "cpu", 0)
     before = learner.run(replay, 64 * 10, 0.0)
     learner.run(replay, 64 * 600, 0.0)
@@ -215,6 +248,13 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path) -> None:
     assert after["outcome_loss"] < 0.05
     assert after["policy_loss"] < 0.02
     assert 0 < after["rate"] < before["rate"]
+    # What plays reads the heads as the learner does: the same policies, results and margins come out.
+    logits, values = TorchEvaluator(learner.average, "cpu", sign_weight=0.0)(rules, rows.states)
+    likely = np.where(batch.legal_masks(rules, rows.states) > 0, np.exp(logits), 0)
+    assert np.abs(likely / likely.sum(1, keepdims=True) - rows.policies).max() < 0.1
+    assert np.abs(values * 6 - rows.margins).max() < 0.5
+    _, values = TorchEvaluator(learner.average, "cpu", sign_weight=1.0)(rules, rows.states)
+    assert np.abs(values - np.sign(rows.margins)).max() < 0.2
 
 
 def run_to(folder: Path, config: TrainConfig, iterations: int, resume: bool = False) -> Path:
@@ -222,17 +262,25 @@ def run_to(folder: Path, config: TrainConfig, iterations: int, resume: bool = Fa
     return train(changed, folder, resume, quiet=True)
 
 
-def test_stop_and_resume_equals_uninterrupted(tmp_path: Path) -> None:
-    config = make_config(SMALL, "test")
+RESUMED = {
+    "float32": {"precision": "float32"},
+    "bfloat16": {"precision": "bfloat16"},
+    "puct": {"policy": "puct"},
+    "history outgrows its room": {"plies": 40, "random_plies": 0},
+    "no game ends at first": {"plies": 1},
+}
+
+
+@pytest.mark.parametrize("changes", RESUMED.values(), ids=RESUMED)
+def test_stop_and_resume_equals_uninterrupted(tmp_path: Path, changes: dict) -> None:
+    config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | changes}, "test")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     train(config, whole, resume=False, quiet=True)
     for done in range(config.iterations):
         # Each iteration in a new Run, as after a kill at the worst moment: a half-written checkpoint.
-        from train.loop import open_run
-
+        (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
         run = open_run(config, parts, resume=True)
         assert run.iteration == done
-        (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
         with ThreadPoolExecutor(2) as pool:
             run.iterate(pool)
     ours, theirs = (checkpoint.checkpoints(folder)[-1] for folder in (whole, parts))
@@ -242,6 +290,85 @@ def test_stop_and_resume_equals_uninterrupted(tmp_path: Path) -> None:
     assert (whole / "replay/000003.safetensors").read_bytes() == (
         parts / "replay/000003.safetensors"
     ).read_bytes()
+
+
+def test_a_resumed_run_keeps_its_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` is decided once: the machine that goes on may decide otherwise, and the run would differ."""
+    config = make_config(SMALL, "test")
+    for chosen in (True, False):
+        folder = tmp_path / str(chosen)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: chosen)
+        run_to(folder, config, 1)
+        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: not chosen)
+        assert open_run(config, folder, resume=True).bfloat16 is chosen
+
+
+@pytest.mark.parametrize(("precision", "expected"), [("float32", False), ("bfloat16", True)])
+def test_precision_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, expected: bool
+) -> None:
+    assert use_bfloat16(precision, torch.device("cpu")) is expected
+    made = []
+
+    class Spy(TorchEvaluator):
+        def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            made.append(next(self.net.parameters()).dtype)
+            return super().__call__(rules, states)
+
+    monkeypatch.setattr("train.loop.TorchEvaluator", Spy)
+    config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | {"precision": precision}}, "test")
+    run_to(tmp_path / "run", config, 1)
+    assert set(made) == {torch.bfloat16 if expected else torch.float32}
+
+
+def test_auto_precision_asks_the_device_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for native in (False, True):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda native=native: native)
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda native=native, **_: not native)
+        assert use_bfloat16("auto", torch.device("cpu")) is native
+        assert use_bfloat16("auto", torch.device("cuda")) is not native
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: compares it with the CPU")
+def test_cuda_evaluates_and_trains_as_the_cpu_does(tmp_path: Path) -> None:
+    config = make_config(SMALL | {"device": "cuda"}, "test")
+    last = run_to(tmp_path / "run", config, 2)
+    net, rules = load_net(str(last))
+    for parameter in net.parameters():  # a net so young says nearly the same of every position
+        torch.nn.init.normal_(parameter, 0, 0.2, torch.Generator().manual_seed(0))
+    states = sample_positions(rules, 100)
+    expected = TorchEvaluator(net, "cpu")(rules, states)
+    for found in (TorchEvaluator(net, "cuda"), TorchEvaluator(net.to("cuda"), "cuda")):
+        assert found.device.type == "cuda"
+        for ours, theirs in zip(expected, found(rules, states), strict=True):
+            assert np.abs(ours - theirs).max() < 1e-4
+    # A run begun there goes on here, and the other way round.
+    for iterations, device in ((3, "cpu"), (4, "cuda")):
+        moved = make_config(config.to_dict() | {"device": device}, "test")
+        last = run_to(tmp_path / "run", moved, iterations, resume=True)
+    assert last.name == "000004"
+
+
+def test_a_kept_net_is_there_once_its_iteration_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between the two writes must not leave a checkpoint whose kept net is missing for good."""
+    config = make_config(SMALL | {"keep_every": 2, "iterations": 5}, "test")
+    save = Run.save
+
+    def killed(run: Run) -> Path:
+        folder = save(run)
+        if run.iteration == 2:
+            raise KeyboardInterrupt
+        return folder
+
+    monkeypatch.setattr(Run, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "run", resume=False, quiet=True)
+    last = train(config, tmp_path / "run", resume=True, quiet=True)
+    kept = tmp_path / "run" / "nets"
+    assert sorted(path.name for path in kept.iterdir()) == ["000002", "000004"]
+    seconds = [json.loads((path / "config.json").read_text())["seconds"] for path in sorted(kept.iterdir())]
+    assert 0 < seconds[0] < seconds[1] < checkpoint.load_meta(last)["seconds"]
 
 
 def test_metrics_hold_each_iteration_once(tmp_path: Path) -> None:
@@ -282,6 +409,7 @@ def test_truncated_checkpoint_is_one_clear_error(tmp_path: Path) -> None:
     import shutil
 
     shutil.rmtree(last)
+    assert open_run(longer, folder, resume=True).iteration == 1
     assert train(longer, folder, resume=True, quiet=True).name == "000003"
 
 

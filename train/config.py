@@ -108,6 +108,10 @@ def make_config(data: Any, where: str) -> TrainConfig:
     """Return the validated config of plain data; errors name `where` and the key."""
     if not isinstance(data, dict):
         raise KalahError(f"{where}: a config is a mapping of keys to values; see configs/.")
+    for part in (data, *data.values()):
+        for key in part if isinstance(part, dict) else ():
+            if not isinstance(key, str):  # pydantic passes over such keys; YAML reads `on:` as one
+                raise KalahError(f"{where}: unknown key {key!r}; keys are words.")
     try:
         config = _ADAPTER.validate_python(data)
     except ValidationError as error:
