@@ -1,4 +1,4 @@
-"""Configs, self-play, replay, learner, checkpoints: what a training run promises."""
+"""Self-play, replay, learner, checkpoints: what a training run promises."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -17,14 +17,13 @@ from kalah_env.rules import Rules, num_actions, parse_rules
 from train import checkpoint
 from train.config import Learner as LearnerConfig
 from train.config import SelfPlay as SelfPlayConfig
-from train.config import TrainConfig, load_config, make_config
+from train.config import TrainConfig, make_config
 from train.export import sample_positions
 from train.learner import Learner
 from train.loop import Run, open_run, train, use_bfloat16
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 SMALL = {
     "name": "small",
     "rules": "kalah:pits=3,seeds=2",
@@ -38,66 +37,6 @@ SMALL = {
 
 def uniform(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
-def test_shipped_configs_load(path: Path) -> None:
-    assert load_config(str(path), []).iterations > 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"nme": "x"}, "unknown key 'nme'"),
-        ({"selfplay": {"gmes": 3}}, "unknown key 'selfplay.gmes'; known are games"),
-        ({"selfplay": {"games": 0}}, r"selfplay\.games.*greater than or equal to 1.*given: 0"),
-        ({"learner": {"rate": 7}}, r"learner\.rate"),
-        ({"iterations": "many"}, "iterations.*given: 'many'"),
-        ({"rules": "chess"}, "rules: .*there is no preset 'chess'"),
-        ({"name": "../x"}, "name"),
-        ({"device": "tpu"}, "device"),
-        ({"selfplay": {"simulations": []}}, "simulations"),
-    ],
-)
-def test_bad_configs_name_file_and_key(tmp_path: Path, change: dict, message: str) -> None:
-    file = tmp_path / "bad.yaml"
-    file.write_text(json.dumps(SMALL | change))
-    with pytest.raises(KalahError, match=f"bad.yaml.*{message}"):
-        load_config(str(file), [])
-
-
-@pytest.mark.parametrize("text", ["on: 5", "1: 2", "selfplay: {1: 2}", "net: {off: 3}"])
-def test_keys_that_are_no_words_are_unknown_too(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "bad.yaml"
-    file.write_text(f"name: x\n{text}\n")
-    with pytest.raises(KalahError, match=r"bad\.yaml: unknown key (True|1|False)"):
-        load_config(str(file), [])
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: [1", b"- 1\n- 2", b""])
-def test_unreadable_configs(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "bad.yaml"
-    file.write_bytes(content)
-    with pytest.raises(KalahError, match=r"bad\.yaml"):
-        load_config(str(file), [])
-    with pytest.raises(KalahError, match="cannot be read"):
-        load_config(str(tmp_path / "missing.yaml"), [])
-
-
-def test_overrides(tmp_path: Path) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text(json.dumps(SMALL))
-    config = load_config(str(file), ["selfplay.games=5", "selfplay.simulations=[3]", "seed=9"])
-    assert (config.selfplay.games, config.selfplay.simulations, config.seed) == (5, [3], 9)
-    assert config.selfplay.plies == 12
-    for wrong in ("games", "=3", "iterations.x=3", "selfplay.games=[", "nothing=1"):
-        with pytest.raises(KalahError):
-            load_config(str(file), [wrong])
-
-
-def test_simulations_share_the_run_equally() -> None:
-    config = make_config(SMALL | {"iterations": 6, "selfplay": {"simulations": [4, 8, 16]}}, "here")
-    assert [config.simulations_at(i) for i in range(6)] == [4, 4, 8, 8, 16, 16]
 
 
 def play(rules: Rules, evaluate: Evaluate = uniform, **changes: object) -> tuple[SelfPlay, Rows]:
