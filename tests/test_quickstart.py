@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kalah_env.errors import KalahError
@@ -126,11 +127,11 @@ def test_the_curve_of_a_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     curve.draw(RUN, rows, Path("deep/curve.png"))
     assert Path("deep/curve.png").read_bytes().startswith(b"\x89PNG")
     above, below = (axes.lines for axes in curve.pyplot.gcf().axes)
-    assert [line.get_ydata().tolist() for line in above[:4]] == [
+    assert [list(np.asarray(line.get_ydata())) for line in above[:4]] == [
         [rows[i]["score"], rows[i + 4]["score"]] for i in (0, 2, 1, 3)
     ]
     losses = json.loads((RUN / "metrics.jsonl").read_text().splitlines()[-1])
-    assert [line.get_ydata()[-1] for line in below] == [
+    assert [np.asarray(line.get_ydata())[-1] for line in below] == [
         losses[f"{head}_loss"] for head in ("policy", "outcome", "margin")
     ]
 
