@@ -166,7 +166,7 @@ class Search:
         visits = np.empty((games, width), np.int32)
         _read_roots(tree, gumbel, constants, policy, visits, actions)
         if self.config.policy == "puct":
-            policy = visits / visits.sum(1, keepdims=True, dtype=np.float32)
+            policy = (visits / visits.sum(1, keepdims=True)).astype(np.float32)
         values = tree.totals[:games, 0] / tree.visits[:games, 0]
         return SearchResult(policy, actions, values, visits)
 

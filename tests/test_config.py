@@ -29,11 +29,15 @@ def test_shipped_configs_load(path: Path) -> None:
         ({"name": "../x"}, "name"),
         ({"device": "tpu"}, "device"),
         ({"selfplay": {"simulations": []}}, "simulations"),
+        ({"iterations": True}, "iterations.*given: True"),
+        ({"iterations": "5"}, "iterations.*given: '5'"),
+        ({"learner": {"batch": 10**30}}, r"learner\.batch"),
+        ({"learner": {"policy_weight": float("inf")}}, r"learner\.policy_weight"),
     ],
 )
 def test_bad_configs_name_file_and_key(tmp_path: Path, change: dict, message: str) -> None:
     file = tmp_path / "bad.yaml"
-    file.write_text(json.dumps(SMALL | change))
+    file.write_text(json.dumps(SMALL | change).replace("Infinity", ".inf"))
     with pytest.raises(KalahError, match=f"bad.yaml.*{message}"):
         load_config(str(file), [])
 
