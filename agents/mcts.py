@@ -145,7 +145,7 @@ class Search:
         leaves = np.zeros(games, np.int32)
         self._evaluate(rules, tree, leaves, evaluate)
         if not gumbel_root and config.noise > 0:
-            self._mix_dirichlet(tree, rng)
+            self._mix_dirichlet(tree, games, rng)
         wanted = self._schedules(width)
         actions = np.empty(games, np.int64)
         code = trees.GUMBEL if gumbel_root else trees.PUCT
@@ -166,7 +166,7 @@ class Search:
         visits = np.empty((games, width), np.int32)
         _read_roots(tree, gumbel, constants, policy, visits, actions)
         if self.config.policy == "puct":
-            policy = visits / visits.sum(1, keepdims=True, dtype=np.float32)
+            policy = (visits / visits.sum(1, keepdims=True)).astype(np.float32)
         values = tree.totals[:games, 0] / tree.visits[:games, 0]
         return SearchResult(policy, actions, values, visits)
 
@@ -191,9 +191,9 @@ class Search:
         ]
         return np.array(columns, np.int64).T.copy()
 
-    def _mix_dirichlet(self, tree: trees.Tree, rng: np.random.Generator) -> None:
-        legal = np.isfinite(tree.logits[:, 0])
+    def _mix_dirichlet(self, tree: trees.Tree, games: int, rng: np.random.Generator) -> None:
+        legal = np.isfinite(tree.logits[:games, 0])
         draws = np.where(legal, rng.gamma(self.config.dirichlet, size=legal.shape), 0.0) + 1e-12 * legal
         draws /= np.maximum(draws.sum(1, keepdims=True), 1e-12)
         share = self.config.noise
-        tree.priors[:, 0] = (1 - share) * tree.priors[:, 0] + share * draws
+        tree.priors[:games, 0] = (1 - share) * tree.priors[:games, 0] + share * draws

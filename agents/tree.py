@@ -151,9 +151,10 @@ def mixed_value(tree, b, node):
         child = tree.children[b, node, a]
         if child >= 0 and tree.visits[b, child] > 0:
             tried += tree.visits[b, child]
-            weight += tree.priors[b, node, a]
-            value += tree.priors[b, node, a] * child_value(tree, b, child)
-    if weight <= 0.0:
+            prior = max(tree.priors[b, node, a], 1e-30)  # all of them may have underflowed to 0
+            weight += prior
+            value += prior * child_value(tree, b, child)
+    if tried == 0:
         return tree.raw[b, node]
     return (tree.raw[b, node] + tried * value / weight) / (1 + tried)
 

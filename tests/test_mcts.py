@@ -16,6 +16,13 @@ def uniform(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
 
 
+def rough(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Have an opinion of each position, the same one in every batch, and a wrong one."""
+    weights = np.random.default_rng(0).normal(size=(states.shape[1], num_actions(rules) + 1))
+    opinions = np.sin((states[:, :, None] * weights).sum(1))
+    return opinions[:, :-1].astype(np.float32), opinions[:, -1].astype(np.float32)
+
+
 def exact(rules: Rules, state: np.ndarray, memo: dict | None = None) -> int:
     """Return the final margin for the mover of `state` under perfect play, by plain minimax."""
     memo = {} if memo is None else memo
@@ -149,21 +156,127 @@ def test_chain_of_extra_turns_is_found() -> None:
 
 def test_root_value_reaches_the_exact_one() -> None:
     """PUCT spends its visits on the best line, so that the root's mean tends to the exact value."""
-    rules = parse_rules("kalah:pits=2,seeds=2")
-    state = batch.new_games(rules, 1)
+    rules = parse_rules("kalah:pits=2,seeds=3,pie=true")
+    states = np.concatenate([random_positions(rules, 10, plies, plies) for plies in range(4)])
+    expected = np.array([exact(rules, state) for state in states])
+    assert len(states) >= 10
+    assert (expected > 0).any()
+    assert (expected < 0).any()
     config = SearchConfig(20000, policy="puct", sign_weight=0.0)
-    found = Search(config).run(rules, state, uniform, np.random.default_rng(0))
-    half = 2 * 2 * 2 / 2
-    assert found.values[0] * half == pytest.approx(exact(rules, state[0]), abs=0.2)
+    found = Search(config).run(rules, states, uniform, np.random.default_rng(0))
+    assert np.abs(found.values * 6 - expected).max() < 0.2
 
 
 def test_swap_has_the_sign_of_a_new_player() -> None:
     """North may swap into South's winning seat: the swapped position's value counts for the swapper."""
     rules = parse_rules("mankalah:pits=3,seeds=3")
     states = [parse_position(f"<3,{stores},1,1,0,1,1,1> N swap", rules) for stores in ("9,0", "0,9")]
-    found = Search(SearchConfig(500)).run(rules, np.array(states), uniform, np.random.default_rng(0))
+    config = SearchConfig(500, policy="puct")
+    found = Search(config).run(rules, np.array(states), uniform, np.random.default_rng(0))
     assert found.actions[0] == rules.pits
     assert found.actions[1] != rules.pits
+    assert (found.values > 0.5).all()
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+def test_a_swap_inside_the_tree_counts_for_the_other_player(policy: str) -> None:
+    """Who moves first must not move too well: North takes the seat that is ahead."""
+    position = "<3,1,0,1,2,2,0,1,1> S first"
+    for pie, expected in (("false", [1]), ("true", [2])):
+        rules = parse_rules(f"kalah:pits=3,seeds=2,pie={pie}")
+        state = parse_position(position, rules)
+        config = SearchConfig(5000, policy=policy, sign_weight=0.0, c_explore=1.0, c_puct=2.5)
+        found = Search(config).run(rules, state[None], uniform, np.random.default_rng(0))
+        values = action_values(rules, state)
+        assert [a for a in values if values[a] == max(values.values())] == expected
+        assert found.actions[0] in expected
+        if policy == "puct":
+            assert found.values[0] * 8 / 2 == pytest.approx(max(values.values()), abs=0.3)
+
+
+def test_advance_keeps_the_sign_across_a_swap_and_the_forced_moves_behind_it() -> None:
+    """The swapper leaves North's seat; the one who gets it is forced; then the swapper moves as South."""
+    rules = parse_rules("mankalah:pits=3,seeds=3")
+    state = parse_position("<3,2,3,2,2,2,0,3,0> N swap", rules)
+    assert trees.advance(rules, state, rules.pits) == 1.0
+    expected = parse_position("<3,2,4,3,2,2,0,0,1> S", rules)
+    assert state[:-1].tolist() == expected[:-1].tolist()
+    state = parse_position("<3,2,3,2,2,2,1,1,0> N swap", rules)
+    assert trees.advance(rules, state, rules.pits) == -1.0
+    assert batch.sides(rules, state) == engine.NORTH
+
+
+@pytest.mark.parametrize("spec", ["mankalah:pits=2,seeds=2", "kalah:pits=3,seeds=1,pie=true", "kgp:pits=3"])
+def test_advance_agrees_with_seats_kept_by_hand(spec: str) -> None:
+    """Plays on ply by ply beside it and keeps who sits where; +1 is: who chose is to move again."""
+    rules = parse_rules(spec)
+    rng = np.random.default_rng(4)
+    swaps = chains = 0
+    for _ in range(60):
+        state = batch.new_games(rules, 1)[0]
+        while batch.statuses(rules, state) == engine.RUNNING:
+            chosen = int(rng.choice(np.flatnonzero(batch.legal_masks(rules, state[None])[0])))
+            beside, seats, legal = state.copy(), [0, 1], [chosen]
+            mover = seats[int(batch.sides(rules, state))]
+            plies = 0
+            while len(legal) == 1 and batch.statuses(rules, beside) == engine.RUNNING:
+                if legal[0] == rules.pits:
+                    seats.reverse()
+                    swaps += 1
+                engine.play(rules, beside, int(legal[0]))
+                legal = np.flatnonzero(batch.legal_masks(rules, beside[None])[0]).tolist()
+                plies += 1
+            chains += plies > 1
+            sign = trees.advance(rules, state, chosen)
+            assert state.tolist() == beside.tolist()
+            assert (sign == 1) == (seats[int(batch.sides(rules, beside))] == mover)
+    assert chains > 20
+    assert swaps > 5 or not rules.pie
+
+
+def test_an_ended_position_has_the_utility_of_its_result() -> None:
+    """For the player at SIDE: the sign and the margin over half of all seeds, weighed; truncated is 0."""
+    rules = parse_rules("kalah:pits=3,seeds=3,ply_limit=40")
+    state = parse_position("<3,12,6,0,0,0,0,0,0> S", rules)
+    extras = batch.extras(rules, state)
+    assert extras[engine.STATUS] == engine.OVER
+    assert trees.exact_utility(rules, state, 0.25) == pytest.approx(0.25 + 0.75 * 6 / 9)
+    extras[engine.SIDE] = engine.NORTH
+    assert trees.exact_utility(rules, state, 0.25) == pytest.approx(-0.25 - 0.75 * 6 / 9)
+    extras[engine.STATUS] = engine.TRUNCATED
+    assert trees.exact_utility(rules, state, 0.25) == 0.0
+    state[[rules.pits, 2 * rules.pits + 1]] = 9
+    extras[engine.STATUS] = engine.OVER
+    assert trees.exact_utility(rules, state, 0.25) == 0.0
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+@pytest.mark.parametrize(
+    ("spec", "position", "worth"),
+    [
+        # Either move ends the game by the forced moves behind it: 8:4 or 10:2 of 12 seeds.
+        ("kalah:pits=2,seeds=3", "<2,7,2,1,1,1,0> S", [0.5 + 0.5 * 4 / 6, 0.5 + 0.5 * 8 / 6]),
+        # Any move reaches the limit: a draw, though South is far ahead.
+        ("kalah:pits=3,seeds=3,ply_limit=1", "<3,9,0,1,1,1,2,2,2> S", [0.0, 0.0, 0.0]),
+    ],
+)
+def test_ended_nodes_are_visited_again_and_never_evaluated(
+    spec: str, position: str, worth: list[float], policy: str
+) -> None:
+    rules = parse_rules(spec)
+    state = parse_position(position, rules)
+    asked: list[int] = []
+
+    def sure(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        asked.append(len(states))
+        return uniform(rules, states)[0], np.full(len(states), 0.5, np.float32)
+
+    found = Search(SearchConfig(24, policy=policy)).run(rules, state[None], sure, np.random.default_rng(0))
+    assert asked == [1]  # the root
+    assert found.visits.sum() == 24
+    assert found.visits.max() > 1
+    assert found.values[0] == pytest.approx((0.5 + found.visits[0] @ np.array(worth)) / 25)
+    assert worth[found.actions[0]] == max(worth)
 
 
 def test_advance_plays_forced_moves_and_keeps_the_sign() -> None:
@@ -193,10 +306,25 @@ def test_a_position_is_searched_alike_alone_and_in_a_batch() -> None:
     rules = parse_rules("kalah:pits=4,seeds=3")
     states = random_positions(rules, 40, 5, 2)
     search = Search(SearchConfig(50))
-    together = search.run(rules, states, uniform, np.random.default_rng(0))
+    together = search.run(rules, states, rough, np.random.default_rng(0))
     for i in (0, len(states) // 2, len(states) - 1):
-        alone = search.run(rules, states[i : i + 1], uniform, np.random.default_rng(0))
+        alone = search.run(rules, states[i : i + 1], rough, np.random.default_rng(0))
         assert alone.visits[0].tolist() == together.visits[i].tolist()
+
+
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+def test_what_was_searched_before_changes_nothing(policy: str) -> None:
+    """Trees are used again: neither a larger batch nor other positions may leave traces, noise included."""
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    many, few = random_positions(rules, 40, 5, 2), random_positions(rules, 6, 3, 1)
+    config = SearchConfig(20, policy=policy, noise=0.25)
+    used = Search(config)
+    used.run(rules, many, rough, np.random.default_rng(0))
+    found = used.run(rules, few, rough, np.random.default_rng(9))
+    fresh = Search(config).run(rules, few, rough, np.random.default_rng(9))
+    assert found.visits.tolist() == fresh.visits.tolist()
+    assert found.policy.tolist() == fresh.policy.tolist()
+    assert found.values.tolist() == fresh.values.tolist()
 
 
 def test_gumbel_noise_explores_and_is_seeded() -> None:
@@ -207,6 +335,8 @@ def test_gumbel_noise_explores_and_is_seeded() -> None:
     again = Search(config).run(rules, states, uniform, np.random.default_rng(3)).actions
     assert first.tolist() == again.tolist()
     assert len(set(first.tolist())) > 1
+    tried = Search(SearchConfig(2, noise=1.0)).run(rules, states, uniform, np.random.default_rng(3)).visits
+    assert (tried.sum(0) > 30).all()  # 400 tries of 6 actions, 67 each expected
 
 
 @pytest.mark.parametrize("wrong", [{"simulations": 0}, {"policy": "alphazero"}])

@@ -16,28 +16,29 @@ from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules
 
-_STRICT = ConfigDict(extra="forbid", validate_default=True)
-Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
+# Strict: 5.0, "5" or true are no whole numbers; infinity is no number to train with.
+_STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
+Positive = Annotated[int, Field(strict=True, ge=1, le=10**9)]
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Net:
     """The network's size."""
 
-    width: Annotated[int, Field(ge=8, le=4096)] = 128
-    blocks: Annotated[int, Field(ge=0, le=64)] = 3
+    width: Annotated[int, Field(strict=True, ge=8, le=4096)] = 128
+    blocks: Annotated[int, Field(strict=True, ge=0, le=64)] = 3
 
 
 @dataclass(frozen=True, config=_STRICT)
 class SelfPlay:
     """How games are made. An iteration is `plies` decisions in each of `games` games at once."""
 
-    games: Annotated[int, Field(ge=1, le=65536)] = 1024
+    games: Annotated[int, Field(strict=True, ge=1, le=65536)] = 1024
     plies: Positive = 64
     simulations: Annotated[list[Positive], Field(min_length=1)] = field(default_factory=lambda: [16, 32])
-    random_plies: Annotated[int, Field(ge=0, le=100)] = 10
-    noise: Annotated[float, Field(ge=0.0)] = 1.0
+    random_plies: Annotated[int, Field(strict=True, ge=0, le=100)] = 10
+    noise: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
     policy: Literal["gumbel", "puct"] = "gumbel"
     sign_weight: Share = 0.5
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -48,14 +49,14 @@ class Learner:
     """How the network learns from the replay window; the rate falls along a cosine."""
 
     batch: Positive = 2048
-    samples_per_row: Annotated[float, Field(gt=0.0, le=100.0)] = 4.0
-    rate: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-3
-    final_rate: Annotated[float, Field(ge=0.0, le=1.0)] = 5e-5
-    weight_decay: Annotated[float, Field(ge=0.0)] = 1e-4
-    average: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.998
-    policy_weight: Annotated[float, Field(ge=0.0)] = 1.0
-    outcome_weight: Annotated[float, Field(ge=0.0)] = 1.0
-    margin_weight: Annotated[float, Field(ge=0.0)] = 1.0
+    samples_per_row: Annotated[float, Field(strict=True, gt=0.0, le=100.0)] = 4.0
+    rate: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 1e-3
+    final_rate: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 5e-5
+    weight_decay: Annotated[float, Field(strict=True, ge=0.0)] = 1e-4
+    average: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.998
+    policy_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
+    outcome_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
+    margin_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -76,12 +77,12 @@ class TrainConfig:
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     rules: str = "kalah"
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     iterations: Positive = 50
-    max_minutes: Annotated[float, Field(gt=0.0)] = 10_000.0
-    threads: Annotated[int, Field(ge=1, le=256)] = 1
-    keep_every: Annotated[int, Field(ge=0)] = 5
+    max_minutes: Annotated[float, Field(strict=True, gt=0.0)] = 10_000.0
+    threads: Annotated[int, Field(strict=True, ge=1, le=256)] = 1
+    keep_every: Annotated[int, Field(strict=True, ge=0)] = 5
     net: Net = field(default_factory=Net)
     selfplay: SelfPlay = field(default_factory=SelfPlay)
     learner: Learner = field(default_factory=Learner)
@@ -108,6 +109,10 @@ def make_config(data: Any, where: str) -> TrainConfig:
     """Return the validated config of plain data; errors name `where` and the key."""
     if not isinstance(data, dict):
         raise KalahError(f"{where}: a config is a mapping of keys to values; see configs/.")
+    for part in (data, *data.values()):
+        for key in part if isinstance(part, dict) else ():
+            if not isinstance(key, str):  # pydantic passes over such keys; YAML reads `on:` as one
+                raise KalahError(f"{where}: unknown key {key!r}; keys are words.")
     try:
         config = _ADAPTER.validate_python(data)
     except ValidationError as error:

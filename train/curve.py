@@ -10,15 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 
 from kalah_env.errors import KalahError
 from kalah_env.rules import parse_rules
 from train.arena import run_arena
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 
 OPPONENTS = ("alphabeta:depth=4", "alphabeta:depth=8")
 SIMULATIONS = (0, 64)
@@ -43,9 +40,10 @@ def measure(run: Path, games: int, every: int = 1) -> list[dict[str, Any]]:
     return rows
 
 
-def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> None:
-    """Write the picture: scores above, losses below."""
-    figure, (above, below) = pyplot.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
+def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> Figure:
+    """Write and return the picture: scores above, losses below."""
+    figure = Figure(figsize=(8, 7), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
     for opponent in OPPONENTS:
         for simulations in SIMULATIONS:
             part = [r for r in rows if r["opponent"] == opponent and r["simulations"] == simulations]
@@ -68,6 +66,7 @@ def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> None:
     below.legend(fontsize="small")
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=110)
+    return figure
 
 
 if __name__ == "__main__":

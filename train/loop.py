@@ -26,11 +26,11 @@ from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 
 
-def use_bfloat16(precision: str) -> bool:
-    """Say whether self-play evaluates in bfloat16: `auto` does where the CPU multiplies it natively."""
+def use_bfloat16(precision: str, device: torch.device) -> bool:
+    """Say whether self-play evaluates in bfloat16: `auto` does where `device` multiplies it natively."""
     if precision == "auto":
-        if torch.cuda.is_available():
-            return True
+        if device.type == "cuda":
+            return torch.cuda.is_bf16_supported(including_emulation=False)
         supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
         return bool(supported and supported())
     return precision == "bfloat16"
@@ -47,7 +47,7 @@ class Run:
         self.selfplay = SelfPlay(self.rules, config.selfplay, config.seed)
         replay = config.replay
         self.replay = Replay(folder / "replay", replay.window, replay.minimum, replay.share)
-        self.bfloat16 = use_bfloat16(config.selfplay.precision)
+        self.bfloat16 = use_bfloat16(config.selfplay.precision, self.learner.device)
         self.iteration = 0  # iterations done
         self.new_rows = 0  # rows of the last iteration: what the learner is owed
         self.seconds = 0.0  # time spent in iterations, over all resumptions
@@ -77,10 +77,10 @@ class Run:
             "games": self.selfplay.games_done,
             "distinct": _distinct_share(rows),
         }
-        self.save()
         if self.config.keep_every and self.iteration % self.config.keep_every == 0:
             kept = self.folder / "nets" / f"{self.iteration:06d}"
             save_net(kept, self.learner.average, self.rules, {"seconds": self.seconds})
+        self.save()  # last: a kill before it does the iteration again, with all it leaves
         return metrics
 
     def _learn(self, progress: float) -> dict[str, float]:

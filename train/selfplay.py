@@ -164,13 +164,10 @@ class SelfPlay:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything to be saved but the generator and counters."""
         used = max(1, int(self.lengths.max()))
-        return {
-            "states": self.states,
-            "lengths": self.lengths,
-            "history": self.history[:, :used].copy(),
-            "policies": self.policies[:, :used].copy(),
-            "signs": self.signs[:, :used].copy(),
-        }
+        out = {name: getattr(self, name)[:, :used].copy() for name in ("history", "policies", "signs")}
+        for array in out.values():  # rows of earlier games would differ after a resumption
+            array[np.arange(used) >= self.lengths[:, None]] = 0
+        return {"states": self.states, "lengths": self.lengths, **out}
 
     def counters(self) -> dict[str, Any]:
         """Return the generator's state and the counters, as plain data."""
