@@ -9,7 +9,7 @@ import numpy as np
 
 from kalah_env import engine
 from kalah_env.jit import njit
-from kalah_env.rules import Rules
+from kalah_env.rules import Rules, side_pits
 
 COUNT_CLASSES = 16
 _SCALARS = 5  # own store, other store, seeds on the board, phase first, phase swap
@@ -17,7 +17,7 @@ _SCALARS = 5  # own store, other store, seeds on the board, phase first, phase s
 
 def num_features(rules: Rules) -> int:
     """Return F, the numbers the network sees of one position."""
-    return 2 * rules.pits * (COUNT_CLASSES + 1) + _SCALARS
+    return 2 * side_pits(rules) * (COUNT_CLASSES + 1) + _SCALARS
 
 
 @njit
@@ -25,9 +25,9 @@ def encode_into(rules, states, features, facts):
     """Write the features of `states: (B, S)` into `features: (B, F) float32`.
 
     facts: (B, 3) float32 - what a net's outputs are read with: store difference of the mover, seeds
-    left in the pits, half of all seeds.
+    left in the pits, half of all seeds (all of them with `win=move`, where a win counts as all).
     """
-    pits = rules.pits
+    pits = rules.rows * rules.pits
     extras = 2 * pits + 2
     for b in range(states.shape[0]):
         s = states[b]
@@ -57,7 +57,7 @@ def encode_into(rules, states, features, facts):
         row[scalars + 4] = 1.0 if s[extras + engine.PHASE] == engine.SWAP else 0.0
         facts[b, 0] = own_store - other_store
         facts[b, 1] = on_board
-        facts[b, 2] = 0.5 * total
+        facts[b, 2] = total if rules.win == 1 else 0.5 * total
 
 
 def encode(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

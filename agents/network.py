@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from agents.encoding import num_features
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, num_actions
+from kalah_env.rules import Rules, num_actions, side_pits
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NetConfig:
     @classmethod
     def for_rules(cls, rules: Rules, width: int, blocks: int) -> "NetConfig":
         """Return the configuration of a network that plays `rules`."""
-        seeds = 2 * rules.pits * rules.seeds
+        seeds = 2 * side_pits(rules) * rules.seeds
         return cls(num_features(rules), num_actions(rules), seeds, width, blocks)
 
     def to_dict(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from agents.base import Agent
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, format_rules, num_actions
+from kalah_env.rules import Rules, format_rules, num_actions, side_pits
 
 HELP = """\
   1, 2, ...  sow the seeds of that pit; your pits are the lower row, 1 farthest from your store
@@ -109,7 +109,8 @@ def _play(rules: Rules, state: np.ndarray, action: int, seats: list[Agent | None
 def _outcome(rules: Rules, state: np.ndarray, seats: list[Agent | None]) -> str:
     if batch.statuses(rules, state) == engine.TRUNCATED:
         return f"The game is truncated at the limit of {rules.ply_limit} plies: no result."
-    south, north = int(state[rules.pits]), int(state[2 * rules.pits + 1])
+    pits = side_pits(rules)
+    south, north = int(state[pits]), int(state[2 * pits + 1])
     won = text.winner(rules, state)
     verdict = "a draw" if won == "draw" else f"{_who(seats, text.SIDE_LETTERS.index(won))} wins"
     return f"The game is over, {south} to {north}: {verdict}."

@@ -61,7 +61,7 @@ def gains(rules: Rules, states: np.ndarray) -> np.ndarray:
 
 @njit
 def _gains(rules, states, scratch, gained):
-    pits = rules.pits
+    pits = rules.rows * rules.pits
     for b in range(states.shape[0]):
         side = states[b, 2 * pits + 2 + engine.SIDE]
         store = pits + side * (pits + 1)
@@ -69,5 +69,5 @@ def _gains(rules, states, scratch, gained):
             if engine.is_legal(rules, states[b], action):
                 scratch[:] = states[b]
                 engine.play(rules, scratch, action)
-                after = store if action < pits else 3 * pits + 1 - store
+                after = store if action < engine.pit_actions(rules) else 3 * pits + 1 - store
                 gained[b, action] = scratch[after] - states[b, store]

@@ -55,7 +55,7 @@ def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
 @njit
 def exact_utility(rules, s, sign_weight):
     """Return the utility of an ended position for the player at SIDE; a truncated game is a draw."""
-    extras = 2 * rules.pits + 2
+    extras = engine.board_size(rules)
     if s[extras + engine.STATUS] == engine.TRUNCATED:
         return 0.0
     margin = engine.margin(rules, s)
@@ -64,7 +64,7 @@ def exact_utility(rules, s, sign_weight):
     total = 0
     for i in range(extras):
         total += s[i]
-    scaled = 2.0 * margin / max(1, total)
+    scaled = 1.0 * margin if rules.win == 1 else 2.0 * margin / max(1, total)
     outcome = 1.0 if margin > 0 else (-1.0 if margin < 0 else 0.0)
     return sign_weight * outcome + (1.0 - sign_weight) * scaled
 
@@ -72,7 +72,7 @@ def exact_utility(rules, s, sign_weight):
 @njit
 def advance(rules, s, action):
     """Play `action` and every forced action after it; return +1 if the same player is to move."""
-    extras = 2 * rules.pits + 2
+    extras = engine.board_size(rules)
     sign = 1.0
     while True:
         side = s[extras + engine.SIDE]
@@ -82,7 +82,7 @@ def advance(rules, s, action):
         if not engine.same_player(rules, side, action, s[extras + engine.SIDE]):
             sign = -sign
         legal = 0
-        for a in range(rules.pits + rules.pie):
+        for a in range(engine.pit_actions(rules) + rules.pie):
             if engine.is_legal(rules, s, a):
                 legal += 1
                 action = a
@@ -115,7 +115,7 @@ def _add_child(rules, tree, b, parent, action, sign_weight):
     tree.visits[b, node] = 0
     tree.totals[b, node] = 0.0
     tree.ended[b, node] = 0
-    if s[2 * rules.pits + 2 + engine.STATUS] != engine.RUNNING:
+    if s[engine.board_size(rules) + engine.STATUS] != engine.RUNNING:
         tree.ended[b, node] = 1
         tree.raw[b, node] = exact_utility(rules, s, sign_weight)
     return node

@@ -17,7 +17,7 @@ from pettingzoo.utils import wrappers
 from kalah_env import batch, engine, features, text
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
-from kalah_env.rules import Rules, num_actions, parse_rules, validate
+from kalah_env.rules import Rules, num_actions, parse_rules, side_pits, validate
 
 REWARDS = ("outcome", "margin")
 Observation = dict[str, np.ndarray]
@@ -79,7 +79,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         self.render_mode = render_mode
         self.possible_agents = ["player_0", "player_1"]
         self._player = {agent: player for player, agent in enumerate(self.possible_agents)}
-        actions, board = num_actions(self.rules), 2 * self.rules.pits + 2
+        actions, board = num_actions(self.rules), 2 * side_pits(self.rules) + 2
         self.action_spaces = {agent: spaces.Discrete(actions) for agent in self.possible_agents}
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -89,6 +89,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
             for agent in self.possible_agents
         }
         self.state_space = spaces.Box(0, 32767, (batch.state_size(self.rules),), np.int16)
+        self._swap = actions - 1 if self.rules.pie else -1
         self._start = batch.new_games(self.rules, 1)[0]
         self._side_at, self._status_at = board + engine.SIDE, board + engine.STATUS
         self._window = None
@@ -141,7 +142,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
             return
         chosen = self._checked(action)
         captured = _advance(self.rules, self._state, chosen, self._mask)
-        if chosen == self.rules.pits:  # swap
+        if chosen == self._swap:
             self._south = 1 - self._south
         self._publish(captured)
         if self.render_mode == "human":
@@ -220,7 +221,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         if status == engine.TRUNCATED:
             return "truncated", "truncated"
         if status == engine.OVER:
-            pits = self.rules.pits
+            pits = side_pits(self.rules)
             stores = int(self._state[pits]), int(self._state[2 * pits + 1])
             return _result(*stores), _result(*stores[::-1])
         remark = "to move or swap" if phase == engine.SWAP else "to move"

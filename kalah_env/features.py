@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from kalah_env.rules import Rules
+from kalah_env.rules import Rules, side_pits
 
 
 @lru_cache
@@ -23,9 +23,9 @@ def divisor(rules: Rules, state: np.ndarray) -> np.float32:
 
     The seeds of a game stay the same, so this is worked out once a game.
     """
-    return np.float32(state[: 2 * rules.pits + 2].sum() or 1)
+    return np.float32(state[: 2 * side_pits(rules) + 2].sum() or 1)
 
 
 def observation(rules: Rules, state: np.ndarray, side: int, over: np.float32) -> np.ndarray:
     """Return the board of one state (S,) as `side` sees it, over `divisor`: (2P+2,) float32."""
-    return state[view_order(rules.pits, side)] / over
+    return state[view_order(side_pits(rules), side)] / over

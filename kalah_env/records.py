@@ -15,7 +15,7 @@ import numpy as np
 
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, format_rules, parse_rules
+from kalah_env.rules import Rules, format_rules, parse_rules, side_pits
 
 KEYS = ("rules", "start", "moves")
 NOTES = ("id", "source", "comment")
@@ -133,5 +133,6 @@ def _next(rules: Rules, state: np.ndarray) -> str | None:
 def _result(rules: Rules, state: np.ndarray) -> dict[str, Any] | None:
     if batch.extras(rules, state)[engine.STATUS] != engine.OVER:
         return None
-    south, north = int(state[rules.pits]), int(state[2 * rules.pits + 1])
+    pits = side_pits(rules)
+    south, north = int(state[pits]), int(state[2 * pits + 1])
     return {"south": south, "north": north, "winner": text.winner(rules, state)}

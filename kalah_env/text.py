@@ -48,7 +48,8 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     pits = side_pits(rules)
     if len(numbers) != 2 * pits + 2:
         raise KalahError(
-            f"position {_short(text)} has {len(numbers) + 1} numbers; {pits} pits a side need {2 * pits + 3}: {form}."
+            f"position {_short(text)} has {len(numbers) + 1} numbers; {pits} pits a side need "
+            f"{2 * pits + 3}: {form}."
         )
     if sum(numbers) > MAX_SEEDS:
         raise KalahError(f"position {_short(text)} has {sum(numbers)} seeds; at most {MAX_SEEDS}.")

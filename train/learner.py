@@ -66,7 +66,9 @@ class Learner:
     def _losses(self, rows: Rows) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         features, facts = encode(self.rules, rows.states)
         legal = torch.from_numpy(batch.legal_masks(self.rules, rows.states) > 0).to(self.device)
-        remaining = rows.margins.astype(np.int64) - facts[:, 0].astype(np.int64)
+        # With `win=move` the margin is 1 or -1, and a win counts as all seeds.
+        seeds = facts[:, 2] if self.rules.win else 1
+        remaining = (rows.margins * seeds - facts[:, 0]).astype(np.int64)
         bins = torch.from_numpy(margin_bins(remaining, self.net.config.seeds)).to(self.device)
         outcomes = torch.from_numpy(1 - np.sign(rows.margins).astype(np.int64)).to(self.device)
         targets = torch.from_numpy(rows.policies).to(self.device)

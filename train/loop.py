@@ -16,6 +16,7 @@ import torch
 
 from agents.network import NetConfig
 from agents.neural import TorchEvaluator, save_net
+from kalah_env import engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import format_rules, rules_hash
 from train import checkpoint
@@ -148,7 +149,7 @@ def _distinct_share(rows: Rows) -> float:
     """Return the share of rows whose position (board, side, phase) is not met twice among them."""
     if not len(rows.margins):
         return 1.0
-    return len(np.unique(rows.states[:, :-2], axis=0)) / len(rows.states)
+    return len(np.unique(rows.states[:, : engine.PHASE + 1 - engine.EXTRAS], axis=0)) / len(rows.states)
 
 
 def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) -> Path:

@@ -28,18 +28,18 @@ def _begin(rules, s, start, draws):
 
     draws: (1 + random plies,) float64 in [0, 1) - the first picks how many plies, the others pick.
     """
-    extras = 2 * rules.pits + 2
+    extras = engine.board_size(rules)
     s[:] = start
     plies = int(draws[0] * draws.shape[0])
     for i in range(plies + 1):
         legal = 0
-        for action in range(rules.pits + rules.pie):
+        for action in range(engine.pit_actions(rules) + rules.pie):
             legal += engine.is_legal(rules, s, action)
         if i == plies and legal > 1:
             return True
         # The last round only plays a forced move, so that a game begins with a decision.
         pick = int(draws[i + 1] * legal) if i < plies else 0
-        for action in range(rules.pits + rules.pie):
+        for action in range(engine.pit_actions(rules) + rules.pie):
             if engine.is_legal(rules, s, action):
                 if pick == 0:
                     trees.advance(rules, s, action)
@@ -53,7 +53,7 @@ def _begin(rules, s, start, draws):
 @njit
 def _record_and_advance(rules, states, history, signs, lengths, policies, policy_history, actions, ended):
     """Store the decision of every game, then play it and the forced moves behind it."""
-    extras = 2 * rules.pits + 2
+    extras = engine.board_size(rules)
     for b in range(states.shape[0]):
         row = lengths[b]
         history[b, row] = states[b]
@@ -66,7 +66,7 @@ def _record_and_advance(rules, states, history, signs, lengths, policies, policy
 @njit
 def _margins(rules, state, signs, length, out):
     """Write the final margin for each decision's mover: back from the end, by the signs."""
-    extras = 2 * rules.pits + 2
+    extras = engine.board_size(rules)
     margin = engine.margin(rules, state)
     if state[extras + engine.SIDE] == engine.NORTH:
         margin = -margin

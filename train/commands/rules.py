@@ -51,10 +51,11 @@ def _as_dict(rules: Rules) -> dict[str, Any]:
 def _print_table(presets: list[dict[str, Any]]) -> None:
     name_width = max(len(p["preset"]) for p in presets)
     source_width = max(len(p["source"]) for p in presets)
-    print(f"{'preset':<{name_width}}  size  {'source':<{source_width}}  about")
+    print(f"{'preset':<{name_width}}  size   {'source':<{source_width}}  about")
     for p in presets:
-        size = f"{p['options']['pits']}x{p['options']['seeds']}"
-        print(f"{p['preset']:<{name_width}}  {size:<4}  {p['source']:<{source_width}}  {p['about']}")
+        rows = "2x" if p["options"]["rows"] == 2 else ""
+        size = f"{rows}{p['options']['pits']}x{p['options']['seeds']}"
+        print(f"{p['preset']:<{name_width}}  {size:<5}  {p['source']:<{source_width}}  {p['about']}")
 
 
 def _print_one(one: dict[str, Any]) -> None:
