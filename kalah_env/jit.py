@@ -85,6 +85,11 @@ def njit(function: Any) -> Any:
     return _compile(function)
 
 
+def inlined(function: Any) -> Any:
+    """As `njit`, always inlined: for small helpers, since passing the rules to a call costs a copy."""
+    return _compile(function, forceinline=True)
+
+
 def parallel_njit(function: Any) -> Any:
     """As `njit`, with `numba.prange` loops spread over numba's threads."""
     return _compile(function, parallel=True)
