@@ -21,7 +21,10 @@ def state_size(rules: Rules) -> int:
 
 
 def new_games(rules: Rules, count: int) -> Array:
-    """Return `count` games at the start: (B, S) int16, in the preset's own layout where it has one."""
+    """Return `count` games at the start: (B, S) int16, in the preset's own layout where it has one.
+
+    On a tiny board the start itself may be decided; then the games are over, as a loaded one would be.
+    """
     state = np.zeros(state_size(rules), np.int16)
     engine.reset(rules, state)
     layout = PRESETS[rules.preset].start
@@ -29,6 +32,7 @@ def new_games(rules: Rules, count: int) -> Array:
     if layout and (rules.rows, rules.pits, rules.seeds) == (base.rows, base.pits, base.seeds):
         pits = side_pits(rules)
         state[:pits] = state[pits + 1 : 2 * pits + 1] = layout
+    engine.settle(rules, state)
     return np.tile(state, (count, 1))
 
 

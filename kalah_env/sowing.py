@@ -143,7 +143,7 @@ def _counts(rules, s, side, origin, i, step):
 
 @njit
 def _chain(rules, s, side, origin, step):
-    """Return how many pits are captured, from the last one back without a gap, the origin excluded."""
+    """Return how many pits are captured, from the last one back without a gap."""
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
@@ -151,13 +151,11 @@ def _chain(rules, s, side, origin, step):
     if i == store:
         return 0
     length = 0
-    while _counts(rules, s, side, origin, i, step):
+    while length < 2 * pits and _counts(rules, s, side, origin, i, step):
         length += 1
         i = (i - step) % size
         while i == store or i == 3 * pits + 1 - store:
             i = (i - step) % size
-        if i == origin or length == 2 * pits:
-            break
     return length
 
 
