@@ -2,7 +2,8 @@
 
 The margin head is a distribution over the margin *still to be won* by the mover, since stores do not
 change what is left to win. With T seeds it has T + 1 bins: a remaining margin m, which has the
-parity of the r seeds in the pits, falls into bin (m + T) // 2. Inputs: `encoding.py`; use: `neural.py`.
+parity of the r seeds in the pits, falls into bin (m + T) // 2. Where seeds may stay in their pits m
+has either parity, and there are 2T + 1 bins. Inputs: `encoding.py`; use: `neural.py`.
 """
 
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from agents.encoding import num_features
 from kalah_env.errors import KalahError
+from kalah_env.options import EarlyStop, Leftover, Win
 from kalah_env.rules import Rules, num_actions, side_pits
 
 
@@ -25,16 +27,23 @@ class NetConfig:
     seeds: int  # T, all seeds of the game it was made for
     width: int
     blocks: int
+    step: int = 2  # seeds from one bin of the margin head to the next
 
     @classmethod
     def for_rules(cls, rules: Rules, width: int, blocks: int) -> "NetConfig":
         """Return the configuration of a network that plays `rules`."""
         seeds = 2 * side_pits(rules) * rules.seeds
-        return cls(num_features(rules), num_actions(rules), seeds, width, blocks)
+        return cls(num_features(rules), num_actions(rules), seeds, width, blocks, margin_step(rules))
 
     def to_dict(self) -> dict[str, int]:
         """Return plain data for JSON."""
         return asdict(self)
+
+
+def margin_step(rules: Rules) -> int:
+    """Return 1 where a game may end with seeds in the pits, so that margins have either parity, else 2."""
+    stay = rules.leftover == Leftover.NOBODY or rules.early_stop == EarlyStop.KEEP
+    return 1 if stay and rules.win == Win.SEEDS else 2
 
 
 class Block(nn.Module):
@@ -53,7 +62,7 @@ class Block(nn.Module):
 
 
 class KalahNet(nn.Module):
-    """Features (B, F) -> policy logits (B, A), win/draw/loss logits (B, 3), margin logits (B, T+1)."""
+    """Features (B, F) -> policy logits (B, A), win/draw/loss logits (B, 3), margin logits (B, M)."""
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()
@@ -62,7 +71,7 @@ class KalahNet(nn.Module):
         self.blocks = nn.Sequential(*(Block(config.width) for _ in range(config.blocks)))
         self.policy = nn.Linear(config.width, config.actions)
         self.outcome = nn.Linear(config.width, 3)
-        self.margin = nn.Linear(config.width, config.seeds + 1)
+        self.margin = nn.Linear(config.width, 2 * config.seeds // config.step + 1)
         for head in (self.policy, self.outcome, self.margin):
             nn.init.zeros_(head.weight)
             nn.init.zeros_(head.bias)
@@ -73,9 +82,9 @@ class KalahNet(nn.Module):
         return self.policy(x), self.outcome(x), self.margin(x)
 
 
-def margin_bins(remaining: np.ndarray, seeds: int) -> np.ndarray:
+def margin_bins(remaining: np.ndarray, seeds: int, step: int) -> np.ndarray:
     """Return the bins (B,) int64 of remaining margins in seeds; beyond the net's range they clip."""
-    return np.clip((remaining + seeds) // 2, 0, seeds).astype(np.int64)
+    return np.clip((remaining + seeds) // step, 0, 2 * seeds // step).astype(np.int64)
 
 
 def utility(
@@ -83,12 +92,14 @@ def utility(
 ) -> tuple[Tensor, Tensor]:
     """Read the heads: utility (B,) for the mover, and expected final margin (B,) in seeds.
 
-    outcome: (B, 3) logits of win, draw, loss; margin: (B, T+1) logits; facts: (B, 3) of `encode`.
+    outcome: (B, 3) logits of win, draw, loss; margin: (B, M) logits; facts: (B, 3) of `encode`.
     Utility = sign_weight (P(win) - P(loss)) + (1 - sign_weight) (final margin / half of all seeds).
     """
     chances = outcome.softmax(-1)
-    bins = torch.arange(seeds + 1, device=margin.device, dtype=margin.dtype)
-    remaining = margin.softmax(-1) @ (2.0 * bins - seeds) + (facts[:, 1] - seeds) % 2.0
+    bins = margin.shape[-1]
+    step = 2 * seeds // (bins - 1)
+    centres = step * torch.arange(bins, device=margin.device, dtype=margin.dtype) - seeds
+    remaining = margin.softmax(-1) @ centres + (facts[:, 1] - seeds) % step
     final = remaining + facts[:, 0]
     value = sign_weight * (chances[:, 0] - chances[:, 2]) + (1.0 - sign_weight) * final / facts[:, 2]
     return value, final

@@ -13,12 +13,27 @@ from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, num_actions, side_pits
 
-HELP = """\
-  1, 2, ...  sow the seeds of that pit; your pits are the lower row, 1 farthest from your store
-  swap       change seats with the other player (only when it is offered)
+_COMMANDS = """\
   board      show the board and its position as text
   help       show this
   quit       leave the game"""
+
+
+def help_text(rules: Rules) -> str:
+    """Return what a human may type in a game of these rules."""
+    if rules.rows == 1:
+        where = "your pits are the lower row, 1 farthest from your store"
+    else:
+        where = "your pits are the two lower rows, with their numbers"
+    lines = [f"  1, 2, ...  sow the seeds of that pit; {where}"]
+    if rules.directions == 2:
+        lines = [
+            f"  1+, 2+ ... sow that pit counter-clockwise; {where}",
+            "  1-, 2- ... sow that pit clockwise",
+        ]
+    if rules.pie:
+        lines.append("  swap       change seats with the other player (only when it is offered)")
+    return "\n".join([*lines, _COMMANDS])
 
 
 class _LeftError(Exception):
@@ -78,7 +93,7 @@ def _ask(rules: Rules, state: np.ndarray, source: TextIO, sink: TextIO) -> int:
         if word in ("quit", "exit"):
             raise _LeftError("You left.")
         if word == "help":
-            print(HELP, file=sink)
+            print(help_text(rules), file=sink)
         elif word == "board":
             print(f"{board}{text.format_position(rules, state)}", file=sink)
         elif word:
@@ -110,7 +125,7 @@ def _outcome(rules: Rules, state: np.ndarray, seats: list[Agent | None]) -> str:
     if batch.statuses(rules, state) == engine.TRUNCATED:
         return f"The game is truncated at the limit of {rules.ply_limit} plies: no result."
     pits = side_pits(rules)
-    south, north = int(state[pits]), int(state[2 * pits + 1])
+    score = f", {state[pits]} to {state[2 * pits + 1]}" if rules.rows == 1 else ""
     won = text.winner(rules, state)
     verdict = "a draw" if won == "draw" else f"{_who(seats, text.SIDE_LETTERS.index(won))} wins"
-    return f"The game is over, {south} to {north}: {verdict}."
+    return f"The game is over{score}: {verdict}."

@@ -16,6 +16,7 @@ from kalah_env.jit import njit
 from kalah_env.rules import Rules, num_actions
 
 GUMBEL, PUCT = 0, 1
+MAX_FORCED = 1000  # forced moves played at once: without stores and limit they may go round for ever
 
 
 class Tree(NamedTuple):
@@ -74,7 +75,7 @@ def advance(rules, s, action):
     """Play `action` and every forced action after it; return +1 if the same player is to move."""
     extras = engine.board_size(rules)
     sign = 1.0
-    while True:
+    for _ in range(MAX_FORCED):
         side = s[extras + engine.SIDE]
         engine.play(rules, s, action)
         if s[extras + engine.STATUS] != engine.RUNNING:
@@ -87,7 +88,8 @@ def advance(rules, s, action):
                 legal += 1
                 action = a
         if legal != 1:
-            return sign
+            break
+    return sign
 
 
 @njit
@@ -103,7 +105,8 @@ def plant(tree, states):
 
 
 @njit
-def _add_child(rules, tree, b, parent, action, sign_weight):
+def add_child(rules, tree, b, parent, action, sign_weight):
+    """Add and return the node behind `action` of `parent`; its policy is not written yet."""
     node = tree.sizes[b]
     tree.sizes[b] += 1
     tree.children[b, parent, action] = node
@@ -122,7 +125,8 @@ def _add_child(rules, tree, b, parent, action, sign_weight):
 
 
 @njit
-def _back_up(tree, b, node, value):
+def back_up(tree, b, node, value):
+    """Count `value`, for the player of `node`, in the node and in all above it."""
     while True:
         tree.visits[b, node] += 1
         tree.totals[b, node] += value
@@ -254,7 +258,7 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
         while True:
             child = tree.children[b, node, action]
             if child < 0:
-                node = _add_child(rules, tree, b, node, action, sign_weight)
+                node = add_child(rules, tree, b, node, action, sign_weight)
                 break
             node = child
             if tree.ended[b, node] == 1:
@@ -264,7 +268,7 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
             else:
                 action = choose_puct(tree, b, node, c_puct)
         if tree.ended[b, node] == 1:
-            _back_up(tree, b, node, tree.raw[b, node])
+            back_up(tree, b, node, tree.raw[b, node])
         else:
             leaves[b] = node
 
@@ -296,5 +300,5 @@ def expand(rules, tree, leaves, logits, values):
             tree.logits[b, node, a] = logits[row, a] if legal else -np.inf
         softmax(tree.logits[b, node], tree.priors[b, node])
         tree.raw[b, node] = values[row]
-        _back_up(tree, b, node, values[row])
+        back_up(tree, b, node, values[row])
         row += 1

@@ -31,6 +31,15 @@ SMALL = [
     "kalah:pits=3,seeds=4,ply_limit=9,pie=true",
     "kalah:pits=3,seeds=3,skip_origin=true,again=false,leftover=nobody",
     "ludii-kalah:pits=2,seeds=3,capture_again=true,leftover=emptier,early_stop=keep",
+    "danish:pits=3,seeds=2",
+    "danish:pits=2,seeds=3,pie=true",
+    "kalaha-philos:pits=2,seeds=2",
+    "openspiel-oware:pits=3,seeds=2,ply_limit=9",
+    "bohnenspiel:pits=3,seeds=2",
+    "kalah:pits=2,seeds=2,directions=2",
+    "bao-philos:pits=2",
+    "bao-philos:pits=2,ply_limit=4,pie=true",
+    "hus:pits=3",
 ]
 
 
@@ -57,7 +66,8 @@ def test_equals_plain_minimax_at_every_depth(text, bits):
     rules = parse_rules(text)
     states = random_positions(rules, 80, seed=1)
     assert len(states) > 15
-    for depth in range(1, 9):
+    deepest = {1: 8, 2: 5}[rules.directions]
+    for depth in range(1, deepest + 1):
         found = search(rules, states, depth=depth, tables=[Table(bits)])
         for b, state in enumerate(states):
             values = plain_minimax(rules, state, depth)
@@ -87,6 +97,19 @@ def test_swap_changes_the_sign():
     assert found.value[0] == plain_minimax(rules, state, 5)[7] > 0
 
 
+def test_a_win_by_the_last_move_is_worth_one():
+    # 3 ends in the own front pit 1, takes the 3 seeds of north's front row and so wins; 2 wins nothing.
+    rules = parse_rules("bao-philos:pits=2,directions=1")
+    south, north = "1,2,2,0", "0,3,1,1"
+    state = parse_position(f"<2x2,0,0,{south},{north}> S", rules)
+    assert plain_minimax(rules, state, 1).tolist() == [UNKNOWN, 0, 1, UNKNOWN]
+    for turned in (f"{south},{north}> S", f"{north},{south}> N"):
+        states = parse_position(f"<2x2,0,0,{turned}", rules)[None]
+        assert search(rules, states, depth=1).best[0].tolist() == [False, False, True, False]
+        found = search(rules, states)
+        assert (found.value[0], found.solved[0]) == (1, True)
+
+
 BOARDS = [
     (preset, size, value)
     for preset, key in (("kalah", "standard"), ("fairkalah", "empty_capture"))
@@ -109,21 +132,22 @@ def test_solved_means_that_deeper_changes_nothing(text):
     rules = parse_rules(text)
     states = random_positions(rules, 60, seed=2)
     flags = set()
-    for depth in range(1, 7):
+    for depth in range(1, 7 if rules.directions == 1 else 5):
         found = search(rules, states, depth=depth, tables=[Table(bits=12)])
         flags |= set(found.solved.tolist())
         for b in np.flatnonzero(found.solved):
-            for deeper in range(int(found.depth[b]), 10):
+            for deeper in range(int(found.depth[b]), 10 if rules.directions == 1 else 6):
                 values = plain_minimax(rules, states[b], deeper)
                 assert found.best[b].tolist() == (values == values.max()).tolist()
     assert flags == {False, True}
 
 
-@pytest.mark.parametrize("text", ["kalah:pits=3,seeds=3", "mankalah:ply_limit=30"])
+@pytest.mark.parametrize("text", ["kalah:pits=3,seeds=3", "mankalah:ply_limit=30", "hus:pits=12"])
 def test_hash_tells_states_apart(text):
     rules = parse_rules(text)
-    states = batch.new_games(rules, 2 * rules.pits + 6 + 1)
-    states[np.arange(2 * rules.pits + 6), np.arange(2 * rules.pits + 6)] += 1
+    size = 2 * rules.rows * rules.pits + 6  # all but the result
+    states = batch.new_games(rules, size + 1)
+    states[np.arange(size), np.arange(size)] += 1
     hashes = [state_hash(rules, state) for state in states]
     status, ply, start = hashes[-3:]
     assert status == start  # only running states are hashed

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import SMALL, TINY, action_values, exact, random_positions
 
 from agents import tree as trees
 from agents.mcts import Search, SearchConfig, halving_schedule
@@ -9,6 +10,8 @@ from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, num_actions, parse_rules
 from kalah_env.text import parse_position
+
+_PLY = engine.PLY - engine.EXTRAS  # index of PLY, from the end
 
 
 def uniform(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -21,50 +24,6 @@ def rough(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     weights = np.random.default_rng(0).normal(size=(states.shape[1], num_actions(rules) + 1))
     opinions = np.sin((states[:, :, None] * weights).sum(1))
     return opinions[:, :-1].astype(np.float32), opinions[:, -1].astype(np.float32)
-
-
-def exact(rules: Rules, state: np.ndarray, memo: dict | None = None) -> int:
-    """Return the final margin for the mover of `state` under perfect play, by plain minimax."""
-    memo = {} if memo is None else memo
-    key = state[:-1].tobytes()
-    if key not in memo:
-        side, _, status, _ = batch.extras(rules, state)
-        if status == engine.OVER:
-            margin = engine.margin(rules, state)
-            memo[key] = margin if side == engine.SOUTH else -margin
-        else:
-            memo[key] = max(action_values(rules, state, memo).values())
-    return memo[key]
-
-
-def action_values(rules: Rules, state: np.ndarray, memo: dict | None = None) -> dict[int, int]:
-    memo = {} if memo is None else memo
-    values = {}
-    for action in range(num_actions(rules)):
-        if engine.is_legal(rules, state, action):
-            child = state.copy()
-            side = int(batch.sides(rules, state))
-            engine.play(rules, child, action)
-            value = exact(rules, child, memo)
-            # The side that moved stays in a finished game; a swap changes the player, not the side.
-            over = batch.statuses(rules, child) == engine.OVER
-            same = action != rules.pits and (over or int(batch.sides(rules, child)) == side)
-            values[action] = value if same else -value
-    return values
-
-
-def random_positions(rules: Rules, count: int, plies: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    states = batch.new_games(rules, count)
-    for _ in range(plies):
-        masks = batch.legal_masks(rules, states)
-        going = batch.statuses(rules, states) == engine.RUNNING
-        actions = (rng.random(masks.shape) * masks).argmax(1)
-        moved = states[going]
-        batch.step(rules, moved, actions[going])
-        states[going] = moved
-    decisions = batch.legal_masks(rules, states).sum(1) > 1
-    return np.unique(states[decisions], axis=0)
 
 
 @pytest.mark.parametrize(
@@ -93,18 +52,6 @@ def test_halving_schedule_rounds(considered: int, simulations: int, rounds: list
             expected += [visits] * actions
             visits += 1
     assert halving_schedule(considered, simulations) == expected[:simulations]
-
-
-TINY = [
-    "kalah:pits=2,seeds=2",
-    "kalah:pits=2,seeds=4",
-    "kalah:pits=3,seeds=2",
-    "fairkalah:pits=2,seeds=3",
-    "kalah-72:pits=2,seeds=3",
-    "ludii-kalah:pits=2,seeds=3",
-    "mankalah:pits=2,seeds=2",
-    "kalah:pits=2,seeds=3,pie=true",
-]
 
 
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
@@ -200,13 +147,24 @@ def test_advance_keeps_the_sign_across_a_swap_and_the_forced_moves_behind_it() -
     state = parse_position("<3,2,3,2,2,2,0,3,0> N swap", rules)
     assert trees.advance(rules, state, rules.pits) == 1.0
     expected = parse_position("<3,2,4,3,2,2,0,0,1> S", rules)
-    assert state[:-1].tolist() == expected[:-1].tolist()
+    assert state[:_PLY].tolist() == expected[:_PLY].tolist()
     state = parse_position("<3,2,3,2,2,2,1,1,0> N swap", rules)
     assert trees.advance(rules, state, rules.pits) == -1.0
     assert batch.sides(rules, state) == engine.NORTH
 
 
-@pytest.mark.parametrize("spec", ["mankalah:pits=2,seeds=2", "kalah:pits=3,seeds=1,pie=true", "kgp:pits=3"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "mankalah:pits=2,seeds=2",
+        "kalah:pits=3,seeds=1,pie=true",
+        "kgp:pits=3",
+        "danish:pits=3,seeds=2,pie=true",
+        "kalaha-philos:pits=2,seeds=2,pie=true",
+        "bohnenspiel:pits=3,seeds=2,pie=true",
+        "hus:pits=3,pie=true",
+    ],
+)
 def test_advance_agrees_with_seats_kept_by_hand(spec: str) -> None:
     """Plays on ply by ply beside it and keeps who sits where; +1 is: who chose is to move again."""
     rules = parse_rules(spec)
@@ -220,7 +178,7 @@ def test_advance_agrees_with_seats_kept_by_hand(spec: str) -> None:
             mover = seats[int(batch.sides(rules, state))]
             plies = 0
             while len(legal) == 1 and batch.statuses(rules, beside) == engine.RUNNING:
-                if legal[0] == rules.pits:
+                if legal[0] == engine.pit_actions(rules):
                     seats.reverse()
                     swaps += 1
                 engine.play(rules, beside, int(legal[0]))
@@ -229,8 +187,9 @@ def test_advance_agrees_with_seats_kept_by_hand(spec: str) -> None:
             chains += plies > 1
             sign = trees.advance(rules, state, chosen)
             assert state.tolist() == beside.tolist()
-            assert (sign == 1) == (seats[int(batch.sides(rules, beside))] == mover)
-    assert chains > 20
+            if batch.statuses(rules, beside) != engine.TRUNCATED:  # a draw has no sign
+                assert (sign == 1) == (seats[int(batch.sides(rules, beside))] == mover)
+    assert chains > 10
     assert swaps > 5 or not rules.pie
 
 
@@ -248,6 +207,33 @@ def test_an_ended_position_has_the_utility_of_its_result() -> None:
     state[[rules.pits, 2 * rules.pits + 1]] = 9
     extras[engine.STATUS] = engine.OVER
     assert trees.exact_utility(rules, state, 0.25) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "position", "result"),
+    [
+        # Who can still move wins all: the sign and the margin are both 1.
+        ("bao-philos:pits=2", "<2x2,0,0,0,0,1,5,1,1,0,0> N", 1.0),
+        ("bao-philos:pits=2", "<2x2,0,0,1,5,0,0,0,0,1,1> S", 1.0),
+        ("bao-philos:pits=2", "<2x2,0,0,0,0,1,5,1,1,0,0> S", -1.0),
+        # 5 seeds of 12 stay on the board and are nobody's: 7 to 0 is 7 over half of all.
+        ("kalaha-philos:pits=3,seeds=2", "<3,7,0,1,1,3,0,0,0> N", -0.25 - 0.75 * 7 / 6),
+    ],
+)
+def test_the_results_of_other_families_as_utility(spec: str, position: str, result: float) -> None:
+    rules = parse_rules(spec)
+    state = parse_position(position, rules)
+    assert batch.statuses(rules, state) == engine.OVER
+    assert trees.exact_utility(rules, state, 0.25) == pytest.approx(result)
+
+
+def test_advance_stops_where_forced_moves_go_round_for_ever() -> None:
+    """1:1, 0:2, 1:1 and so on: nothing is taken, and no limit ends it."""
+    rules = parse_rules("kalah:pits=1,seeds=1,sow_store=none,capture=none,end=mover,ply_limit=0")
+    state = batch.new_games(rules, 1)[0]
+    trees.advance(rules, state, 0)
+    assert batch.statuses(rules, state) == engine.RUNNING
+    assert batch.extras(rules, state)[engine.PLY] == trees.MAX_FORCED
 
 
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
@@ -286,12 +272,13 @@ def test_advance_plays_forced_moves_and_keeps_the_sign() -> None:
     assert trees.advance(rules, state, 2) == -1.0
     assert batch.sides(rules, state) == engine.NORTH
     expected = parse_position("<3,4,0,0,1,0,0,2,2> N", rules)
-    assert state[:-1].tolist() == expected[:-1].tolist()
+    assert state[:_PLY].tolist() == expected[:_PLY].tolist()
 
 
-def test_policy_prefers_nothing_illegal_and_sums_to_one() -> None:
-    rules = parse_rules("mankalah:pits=4,seeds=3")
-    states = random_positions(rules, 50, 4, 1)
+@pytest.mark.parametrize("spec", SMALL.values(), ids=SMALL)
+def test_policy_prefers_nothing_illegal_and_sums_to_one(spec: str) -> None:
+    rules = parse_rules(spec)
+    states = random_positions(rules, 50, 2, 1)
     masks = batch.legal_masks(rules, states)
     for policy in ("gumbel", "puct"):
         config = SearchConfig(16, policy=policy, noise=0.25)

@@ -7,9 +7,10 @@ from scipy.stats import chisquare
 from agents.base import make_agent
 from agents.simple import ILLEGAL, gains
 from kalah_env import batch, parse_rules
+from kalah_env.rules import PRESET_NAMES
 from kalah_env.text import parse_position
 
-RULES = ["kalah", "kalah-72:pits=3,seeds=3", "mankalah", "ludii-kalah:pits=2,seeds=3", "fairkalah", "kgp"]
+RULES = [*PRESET_NAMES, "kalah-72:pits=3,seeds=3", "ludii-kalah:pits=2,seeds=3", "hus:directions=2,pie=true"]
 
 
 @pytest.mark.parametrize("text", RULES)
@@ -46,6 +47,11 @@ GREEDY = [
     ("sweep goes to its owner", "kalah", "<6,0,0,3,3,0,0,0,0,0,0,0,0,0,1> N", {6: 1}, {6}),
     ("the other empties, I sweep", "kalah", "<6,0,0,1,0,0,0,4,0,0,0,0,0,5,0> S", {1: 10, 5: 1}, {1}),
     ("north's store", "kalah", "<6,9,0,1,1,1,1,1,1,0,0,0,0,0,1> N", {6: 1}, {6}),
+    ("relay ends in the store", "danish", "<6,0,0,5,0,0,0,0,1,0,0,0,0,0,9> S", {1: 1, 6: 1}, {1, 6}),
+    ("who runs out takes the rest", "danish", "<6,0,0,0,0,0,0,0,1,0,1,3,0,0,0> S", {6: 5}, {6}),
+    ("chain of 2 and 3", "kalaha-philos", "<6,0,0,1,0,0,0,0,3,1,2,1,0,0,4> S", {1: 0, 6: 7}, {6}),
+    ("either side's 2 and 4", "bohnenspiel", "<6,0,0,0,0,0,0,3,3,3,1,0,0,0,4> S", {5: 10, 6: 0}, {5}),
+    ("nothing is ever gained", "bao-philos:pits=2", "<2x2,0,0,2,1,0,0,1,1,0,0> S", {1: 0, 5: 0}, {1, 5}),
     ("swap takes the other store", "mankalah", "<7,0,9,1,1,1,1,1,1,1,2,2,0,0,0,0,0> S swap", None, {8}),
     ("swap gives the store away", "mankalah", "<7,9,0,1,1,1,1,1,1,1,2,2,0,0,0,0,0> S swap", None, {7}),
     (

@@ -68,8 +68,9 @@ class Learner:
         legal = torch.from_numpy(batch.legal_masks(self.rules, rows.states) > 0).to(self.device)
         # With `win=move` the margin is 1 or -1, and a win counts as all seeds.
         seeds = facts[:, 2] if self.rules.win else 1
+        shape = self.net.config
         remaining = (rows.margins * seeds - facts[:, 0]).astype(np.int64)
-        bins = torch.from_numpy(margin_bins(remaining, self.net.config.seeds)).to(self.device)
+        bins = torch.from_numpy(margin_bins(remaining, shape.seeds, shape.step)).to(self.device)
         outcomes = torch.from_numpy(1 - np.sign(rows.margins).astype(np.int64)).to(self.device)
         targets = torch.from_numpy(rows.policies).to(self.device)
         policy, outcome, margin = self.net(torch.from_numpy(features).to(self.device))

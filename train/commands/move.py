@@ -10,8 +10,15 @@ EXAMPLE = 'kalah move "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first" 3 6 --rules kala
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("position", metavar="POSITION", help=f'"<n,S,N,s1,...,sn,n1,...,nn> S" or {START}')
-    parser.add_argument("moves", nargs="*", default=[], metavar="MOVE", help="a pit's number from 1, or swap")
+    form = '"<n,S,N,s1,...,sn,n1,...,nn> S"'
+    parser.add_argument("position", metavar="POSITION", help=f"{form} (two rows: 2xn), or {START}")
+    parser.add_argument(
+        "moves",
+        nargs="*",
+        default=[],
+        metavar="MOVE",
+        help="a pit's number (5+ or 5- with a direction), or swap",
+    )
     add_rules(parser)
     add_json(parser)
 
@@ -33,16 +40,18 @@ def run(args: argparse.Namespace) -> int:
     print(draw_board(rules, state))
     if captured:
         print(f"captured: {', '.join(map(str, captured))}")
-    print(_outlook(answer))
+    print(_outlook(answer, collects=rules.rows == 1))
     return 0
 
 
-def _outlook(answer: dict) -> str:
-    """Say in words who moves, or how the game ended."""
+def _outlook(answer: dict, collects: bool) -> str:
+    """Say in words who moves, or how the game ended; `collects`: stores are used at all."""
     if answer["over"]:
         result = answer["result"]
         won = {"S": "south wins", "N": "north wins", "draw": "a draw"}[result["winner"]]
-        return f"over: south {result['south']}, north {result['north']}: {won}"
+        return (
+            f"over: south {result['south']}, north {result['north']}: {won}" if collects else f"over: {won}"
+        )
     if answer["truncated"]:
         return "truncated by ply_limit: no result"
     side = {"S": "south", "N": "north"}[answer["next"]]

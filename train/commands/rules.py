@@ -1,6 +1,8 @@
 """`kalah rules`: the presets as a table, or one rule set with every option."""
 
 import argparse
+import shutil
+import textwrap
 from typing import Any
 
 from kalah_env.rules import OPTIONS, PRESETS, Rules, format_rules, parse_rules, preset_rules, rules_hash
@@ -37,6 +39,9 @@ def _options(rules: Rules) -> dict[str, Any]:
 
 
 def _as_dict(rules: Rules) -> dict[str, Any]:
+    from kalah_env import batch
+    from kalah_env.text import format_position
+
     preset = PRESETS[rules.preset]
     return {
         "rules": format_rules(rules),
@@ -44,22 +49,27 @@ def _as_dict(rules: Rules) -> dict[str, Any]:
         "source": preset.source,
         "about": preset.about,
         "hash": rules_hash(rules),
+        "start": format_position(rules, batch.new_games(rules, 1)[0]),
         "options": _options(rules),
     }
 
 
 def _print_table(presets: list[dict[str, Any]]) -> None:
-    name_width = max(len(p["preset"]) for p in presets)
-    source_width = max(len(p["source"]) for p in presets)
-    print(f"{'preset':<{name_width}}  size   {'source':<{source_width}}  about")
+    """Print name, size and what it is, broken to the terminal's width; sources are told one by one."""
+    width = max(len(p["preset"]) for p in presets)
+    lines = shutil.get_terminal_size((100, 24)).columns
+    indent = " " * (width + 9)
+    print(f"{'preset':<{width}}  size   about")
     for p in presets:
         rows = "2x" if p["options"]["rows"] == 2 else ""
         size = f"{rows}{p['options']['pits']}x{p['options']['seeds']}"
-        print(f"{p['preset']:<{name_width}}  {size:<5}  {p['source']:<{source_width}}  {p['about']}")
+        line = f"{p['preset']:<{width}}  {size:<5}  {p['about']}"
+        print(textwrap.fill(line, max(60, lines), subsequent_indent=indent))
 
 
 def _print_one(one: dict[str, Any]) -> None:
-    print(f"{one['rules']}\n{one['about']} (source: {one['source']}); * = deviates from kalah\n")
+    print(f"{one['rules']}\n{one['about']} (source: {one['source']})")
+    print(f"start: {one['start']}\n\n* = deviates from kalah")
     base = _options(preset_rules("kalah"))
     for option in OPTIONS:
         value = one["options"][option.name]

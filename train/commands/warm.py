@@ -58,9 +58,10 @@ def _play(*specs: str) -> None:
 
 
 def _search() -> None:
-    """Search with both root policies, a network that knows nothing in the place of a real one."""
+    """Search with playouts, and with both root policies on what stands in for a network."""
     import numpy as np
 
+    from agents import rollouts
     from agents.encoding import encode
     from agents.mcts import Search, SearchConfig
     from kalah_env import batch
@@ -71,6 +72,7 @@ def _search() -> None:
         return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
 
     rules = _rules()
+    rollouts.search(rules, batch.new_games(rules, 2), 4)
     for policy in ("gumbel", "puct"):
         search = Search(SearchConfig(simulations=4, policy=policy))
         search.run(rules, batch.new_games(rules, 2), evaluate, np.random.default_rng(0))

@@ -1,0 +1,46 @@
+"""A short training run on each family beats random play: the whole way from rules to a player.
+
+About half a minute a family on one core, then 100 openings x 2 seats against `random`. Guards against a sign
+or a target that is wrong in one family only, which a run of kalah does not show. Not here: kalah itself
+(`make quickstart`, `check_smoke.py`).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from train.arena import run_arena
+from train.config import make_config
+from train.loop import train
+
+FAMILIES = [
+    "kalah-72:pits=4,seeds=3",
+    "danish:pits=4,seeds=3",
+    "kalaha-philos:pits=4,seeds=3",
+    "bohnenspiel:pits=4,seeds=4",
+    "bao-philos:pits=6",
+    "hus",
+]
+CONFIG = {
+    "name": "families",
+    "iterations": 20,
+    "device": "cpu",
+    "keep_every": 0,
+    "net": {"width": 64, "blocks": 2},
+    "selfplay": {"games": 256, "plies": 16, "simulations": [16], "random_plies": 4},
+    "learner": {"batch": 512},
+    "replay": {"window": 100_000, "minimum": 10_000},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", FAMILIES)
+def test_a_short_training_run_beats_random(spec: str, tmp_path: Path) -> None:
+    """The interval is one of 95 %, so a net that plays at random passes once in 40 runs."""
+    config = make_config(CONFIG | {"rules": spec}, "test")
+    last = train(config, tmp_path / "run", resume=False, quiet=True)
+    for sims in (0, 16):
+        agent = f"net:{last}" + (f",sims={sims}" if sims else "")
+        (result,) = run_arena([agent, "random"], config.parsed_rules(), 200, seed=1)["results"]
+        print(spec, sims, result["score"], result["interval"], result["truncated"])  # shown with -s
+        assert result["interval"][0] > 0.5
