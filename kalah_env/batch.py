@@ -10,7 +10,7 @@ import numpy as np
 from kalah_env import engine
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit, parallel_njit
-from kalah_env.rules import Rules, num_actions
+from kalah_env.rules import Rules, num_actions, validate
 
 Array = np.ndarray
 
@@ -22,6 +22,9 @@ def state_size(rules: Rules) -> int:
 
 def new_games(rules: Rules, count: int) -> Array:
     """Return `count` games at the start: (B, S) int16."""
+    validate(rules)
+    if count < 0:
+        raise KalahError(f"{count} games cannot be made; give 0 or more.")
     states = np.zeros((count, state_size(rules)), np.int16)
     for state in states[:1]:
         engine.reset(rules, state)
@@ -72,6 +75,9 @@ def _first_illegal(rules, states, actions):
 
 def _check_shape(rules: Rules, states: Array) -> None:
     # Compiled loops do not check bounds: a state of another board would read foreign memory.
+    if not isinstance(states, np.ndarray) or states.dtype != np.int16:
+        kind = states.dtype if isinstance(states, np.ndarray) else type(states).__name__
+        raise KalahError(f"states are {kind}; give an int16 array as `new_games` makes it.")
     if states.ndim != 2 or states.shape[1] != state_size(rules):
         raise KalahError(
             f"states of shape {states.shape} do not fit the rules; {rules.pits} pits a side need "
@@ -100,6 +106,8 @@ def step(rules: Rules, states: Array, actions: Array) -> Array:
             f"({len(states)},)."
         )
     actions = actions.astype(np.int64, copy=False)
+    if not states.flags.writeable:
+        raise KalahError("states are read-only and are played in place; give a copy.")
     bad = _first_illegal(rules, states, actions)
     if bad >= 0:
         raise KalahError(
