@@ -5,8 +5,14 @@
 Where each thing lives: the tree in README.md.
 """
 
+import os
+
 import gymnasium
 import pettingzoo
+
+# A spinning OpenMP pool costs up to 10 x on a shared machine. libgomp reads this when it is loaded, so
+# it stands before numba and torch; `agents` and `train` import this package first for its sake.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, make_rules, parse_rules

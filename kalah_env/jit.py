@@ -16,9 +16,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-# A spinning OpenMP pool costs up to 10 x on a shared machine; libgomp reads this when it is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import numba
 import platformdirs
 from numba.core import config as _config
