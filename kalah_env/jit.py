@@ -87,6 +87,18 @@ def inlined(function: Any) -> Any:
     return _compile(function, forceinline=True)
 
 
+def frozen(function: Any, rules: Any) -> Any:
+    """Compile an inlined `function(rules, ...)` with these rules as constants, for one hot loop.
+
+    Options that are off cost nothing then; each rule set is a compilation of its own.
+    """
+
+    def call(*arguments: Any) -> Any:
+        return function(rules, *arguments)
+
+    return _compile(call)
+
+
 def parallel_njit(function: Any) -> Any:
     """As `njit`, with `numba.prange` loops spread over numba's threads."""
     return _compile(function, parallel=True)

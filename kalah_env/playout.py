@@ -24,39 +24,53 @@ def next_random(state):
 
 @inlined
 def random_action(rules, s, state):
-    """Return a uniformly drawn legal action of the running position `s`."""
-    bits = engine.legal_bits(rules, s)
-    count = 0
-    rest = bits
-    while rest != 0:
-        rest &= rest - 1
-        count += 1
-    skip = np.int64((next_random(state) * np.uint64(count)) >> np.uint64(32))
-    while skip > 0:
-        bits &= bits - 1
-        skip -= 1
-    action = 0
-    while (bits >> action) & 1 == 0:
-        action += 1
-    return action
+    """Return a uniformly drawn legal action of the running position `s`.
+
+    Actions are drawn until one is legal: on average faster than to look at all of them first.
+    """
+    actions = np.uint64(engine.pit_actions(rules) + rules.pie)
+    while True:
+        action = np.int64((next_random(state) * actions) >> np.uint64(32))
+        if engine.is_legal(rules, s, action):
+            return action
 
 
-@njit
+@inlined
 def playout(rules, s, state):
     """Play random actions in `s` to the end; return the plies."""
     at = engine.board_size(rules)
     plies = 0
     while s[at + engine.STATUS] == engine.RUNNING:
-        engine.play(rules, s, random_action(rules, s, state))
+        engine.play_inline(rules, s, random_action(rules, s, state))
         plies += 1
     return plies
 
 
-@njit
+@inlined
 def playouts(rules, start, games, s, state):
-    """Play `games` random games from `start`, using `s` as scratch; return plies and seeds sown."""
+    """Play `games` random games from `start`, using `s` as scratch; return the plies."""
     plies = 0
     for _ in range(games):
         s[:] = start
         plies += playout(rules, s, state)
     return plies
+
+
+@njit
+def seeds_a_ply(rules, start, games):
+    """Return the seeds that a ply of random play sows on average, later laps and captures not counted."""
+    s = start.copy()
+    state = np.ones(1, np.uint64)
+    at = engine.board_size(rules)
+    pits = at // 2 - 1
+    seeds = 0
+    plies = 0
+    for _ in range(games):
+        s[:] = start
+        while s[at + engine.STATUS] == engine.RUNNING:
+            action = random_action(rules, s, state)
+            if action < engine.pit_actions(rules):
+                seeds += s[s[at + engine.SIDE] * (pits + 1) + action % pits]
+            engine.play(rules, s, action)
+            plies += 1
+    return seeds / plies
