@@ -12,12 +12,12 @@ from train.cli import main
 def test_summary_takes_medians_and_ratios_of_the_same_round() -> None:
     measured = {
         "ours": [(10.0, 1.0), (40.0, 1.0), (30.0, 3.0)],
-        "peer": [(5.0, 1.0), (10.0, 1.0), (10.0, 2.0)],
+        "peer": [(5.0, 1.0), (10.0, 1.0), (20.0, 2.0)],
     }
     answer = bench.summarize(measured, "plies/s", "peer")
     assert answer["ours"]["rate"] == 30.0
     assert answer["ours"]["cpu_seconds"] == 1.0
-    assert answer["ours"]["ratio"] == 3.0  # of 2, 4 and 3
+    assert answer["ours"]["ratio"] == 2.0  # of 2, 4 and 1.5; the medians alone would give 3
     assert "ratio" not in answer["peer"]
     assert "ratio" not in bench.summarize({"ours": measured["ours"]}, "plies/s", "peer")["ours"]
 
