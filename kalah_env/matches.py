@@ -36,7 +36,7 @@ def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
         raise KalahError(f"{name}={value!r} is not known; it is {', '.join(first)} or {last}.")
 
 
-def observation_space(rules: Rules) -> spaces.Dict:
+def observation_space(rules: Rules) -> spaces.Space[Any]:
     """Return the space of what one player sees: the board's numbers and the legal actions."""
     return spaces.Dict(
         observation=spaces.Box(0.0, 1.0, (2 * side_pits(rules) + 2,), np.float32),
@@ -89,7 +89,7 @@ def south_reward(rules, s, divisor, by_margin):
     """Return South's reward in a game that is over; North's is the negative."""
     margin = engine.margin(rules, s)
     if by_margin and rules.win == 0:
-        return margin / divisor
+        return margin / float(divisor)
     return float(np.sign(margin))
 
 
@@ -146,22 +146,23 @@ def _observe(rules, states, south, seats, divisors, shares, boards, masks, to_mo
 
 
 @njit
-def _find_illegal(rules, states, actions, illegal):
-    at = engine.board_size(rules)
+def _find_illegal(statuses, masks, actions, illegal):
+    """Mark the running games whose action is not in the mask; return their number."""
     count = 0
-    for b in range(states.shape[0]):
-        running = states[b, at + engine.STATUS] == engine.RUNNING
-        illegal[b] = running and not engine.is_legal(rules, states[b], actions[b])
+    for b in range(statuses.shape[0]):
+        legal = 0 <= actions[b] < masks.shape[1] and masks[b, actions[b]] == 1
+        illegal[b] = statuses[b] == engine.RUNNING and not legal
         count += illegal[b]
     return count
 
 
-def _complaint(rules: Rules, states: np.ndarray, actions: np.ndarray, illegal: np.ndarray) -> str:
+def _complaint(
+    rules: Rules, states: np.ndarray, masks: np.ndarray, actions: np.ndarray, illegal: np.ndarray
+) -> str:
     game = int(illegal.argmax())
-    mask = batch.legal_masks(rules, states[game : game + 1])[0]
     return (
         f"game {game}: action {actions[game]} is illegal in {text.format_position(rules, states[game])}; "
-        f"legal are {np.flatnonzero(mask).tolist()}."
+        f"legal are {np.flatnonzero(masks[game]).tolist()}."
     )
 
 
@@ -202,6 +203,7 @@ class Matches:
         self.divisors = np.ones(count, np.float32)
         self.south = np.zeros(count, np.int64)
         self.seats = np.full(count, -1 if opponent is None else 0, np.int64)
+        self._masks = np.zeros((count, num_actions(self.rules)), np.int8)  # as last observed
         self.winners = np.zeros(count, np.int64)  # before anybody has won, player 0 begins
         self.rewards, self.reward = np.zeros((count, 2)), np.zeros(count)
         self._ended = self.terminated, self.truncated = np.zeros((2, count), np.bool_)
@@ -239,9 +241,9 @@ class Matches:
 
         An illegal action raises `KalahError` and changes nothing; with an opponent it ends the game.
         """
-        bad = _find_illegal(self.rules, self.states, actions, self.illegal)
+        bad = _find_illegal(batch.statuses(self.rules, self.states), self._masks, actions, self.illegal)
         if self.opponent is None and bad:
-            raise KalahError(_complaint(self.rules, self.states, actions, self.illegal))
+            raise KalahError(_complaint(self.rules, self.states, self._masks, actions, self.illegal))
         self._turn(actions, self.illegal)
         if self.opponent is not None:
             self._answer(rng)
@@ -256,7 +258,10 @@ class Matches:
         self.winners[which] = np.where(first == second, self.winners[which], second > first)
 
     def observe(self, which: Any = slice(None)) -> tuple[Observation, np.ndarray]:
-        """Return fresh observations of the games `which`, and the player to move: (B,) int64."""
+        """Return fresh observations of the games `which`, and the player to move: (B,) int64.
+
+        All games must be observed before they are played on: `play` goes by the masks seen then.
+        """
         states = self.states[which]
         boards = np.empty((len(states), 2 * side_pits(self.rules) + 2), np.float32)
         masks = np.empty((len(states), num_actions(self.rules)), np.int8)
@@ -274,6 +279,7 @@ class Matches:
         )
         if self.opponent is not None:
             masks[self.illegal[which]] = 0
+        self._masks[which] = masks
         return {"observation": boards, "action_mask": masks}, to_move
 
     def names(self, game: int) -> tuple[str, str]:
@@ -316,7 +322,8 @@ class Matches:
                 f"the opponent answered {actions.dtype} of shape {actions.shape} to {len(positions)} "
                 f"positions; one whole number each is needed: ({len(positions)},)."
             )
-        illegal = np.zeros(len(positions), np.bool_)
-        if _find_illegal(self.rules, positions, actions, illegal):
-            raise KalahError(f"the opponent's answer: {_complaint(self.rules, positions, actions, illegal)}")
+        illegal, masks = np.zeros(len(positions), np.bool_), batch.legal_masks(self.rules, positions)
+        if _find_illegal(batch.statuses(self.rules, positions), masks, actions, illegal):
+            complaint = _complaint(self.rules, positions, masks, actions, illegal)
+            raise KalahError(f"the opponent's answer: {complaint}")
         return actions

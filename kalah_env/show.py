@@ -27,7 +27,7 @@ class Screen:
         self._rules, self._mode, self._metadata = rules, mode, metadata
         self._window = None
 
-    def show(self, state: np.ndarray, names: tuple[str, str]) -> str | np.ndarray | None:
+    def show(self, state: np.ndarray, names: tuple[str, str]) -> Any:
         """Return the board as text or picture, or show it in the window; names are South's, North's."""
         if self._mode is None:
             gymnasium.logger.warn("render() does nothing without a render_mode; make the game with one.")
@@ -65,7 +65,7 @@ def _remarks(rules: Rules, state: np.ndarray) -> tuple[str, str]:
         return "truncated", "truncated"
     if status == engine.OVER:
         margin = engine.margin(rules, state)
-        words = ("draw", "draw") if margin == 0 else ("wins", "loses")[:: 1 if margin > 0 else -1]
+        words = ("draw", "draw") if margin == 0 else ("wins", "loses") if margin > 0 else ("loses", "wins")
         if rules.win == Win.MOVE:
             return words
         pits = side_pits(rules)

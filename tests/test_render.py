@@ -104,6 +104,11 @@ def test_pictures_of_every_board_size_with_big_numbers(rows, pits):
     left, right = min(ends) - layout.radius, max(ends) + layout.radius
     if rows == 1:
         assert layout.store(1).right < left < right < layout.store(0).left
+    last = rows * pits - 1
+    heights = [STRIP, *(layout.pit(side, i)[1] for side, i in ((1, last), (1, 0), (0, 0), (0, last)))]
+    heights = sorted({*heights, layout.height - STRIP})
+    assert len(heights) == 2 * rows + 2
+    assert min(np.diff(heights)) > layout.radius
     assert picture.dtype == np.uint8
     # Nothing is cut off: the table's edge is one colour all round.
     border = np.concatenate((picture[0], picture[-1], picture[:, 0], picture[:, -1]))
