@@ -15,10 +15,10 @@ from train.loop import train
 
 FAMILIES = [
     "kalah-72:pits=4,seeds=3",
-    "danish:pits=4,seeds=3",
+    "danish:pits=5,seeds=3",
     "kalaha-philos:pits=4,seeds=3",
     "bohnenspiel:pits=4,seeds=4",
-    "bao-philos:pits=4",
+    "bao-philos:pits=5",
     "hus",
 ]
 CONFIG = {
