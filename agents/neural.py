@@ -5,6 +5,7 @@ A network folder holds `weights.safetensors` and `config.json` (network shape, r
 with `sims=`. How the heads are read: `network.utility`; the search: `mcts.py`.
 """
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from agents.base import check_range
 from agents.encoding import encode
 from agents.mcts import Search, SearchConfig
 from agents.network import KalahNet, NetConfig, pick_device, utility
@@ -21,6 +23,7 @@ from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
 
+MAX_SIMULATIONS = 100_000  # trees are allocated whole: 100 games of so many take some 3 GB
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 
 
@@ -29,13 +32,20 @@ def save_net(folder: Path, net: KalahNet, rules: Rules, extra: dict[str, Any] | 
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    digest = sha256_of(folder / WEIGHTS)
     config = {
         "net": net.config.to_dict(),
         "rules": format_rules(rules),
         "rules_hash": rules_hash(rules),
+        "weights_sha256": digest,
         **(extra or {}),
     }
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def find_net(name: str) -> Path:
@@ -55,6 +65,8 @@ def load_net(name: str) -> tuple[KalahNet, Rules]:
     folder = find_net(name)
     try:
         config = json.loads((folder / CONFIG).read_text())
+        if sha256_of(folder / WEIGHTS) != config["weights_sha256"]:
+            raise ValueError(f"{WEIGHTS} is not the file that was written")
         net = KalahNet(NetConfig(**config["net"]))
         net.load_state_dict(load_file(folder / WEIGHTS))
         rules = parse_rules(config["rules"])
@@ -144,8 +156,8 @@ class _EvaluatorAgent:
     def __init__(
         self, evaluate: Any, trained: Rules, spec: str, sims: int, search: str, seed: int | None
     ) -> None:
-        if sims < 0:
-            raise KalahError(f"{spec}: sims={sims} is not allowed; it is 0 (policy head only) or more.")
+        check_range("agent net: sims", sims, 0, MAX_SIMULATIONS)
+        check_range("agent net: sign_weight", evaluate.sign_weight, 0, 1)
         self.spec = spec
         self.trained = trained
         self.evaluate = evaluate

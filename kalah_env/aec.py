@@ -1,31 +1,36 @@
 """Kalah as a PettingZoo AEC environment: agents, seats, rewards and masks around the engine.
 
 No rule is written here: legality, moves and the end come from `engine.py`. Not for training at
-speed (one game at a time); that is `batch.py`. Users import it as `kalah_env.kalah_v0`; pictures
-are drawn by `render.py`, which needs pygame and is imported only when a picture is asked for.
+speed (one game at a time); that is `vector.py`. Users import it as `kalah_env.kalah_v0`; how a game
+is shown: `show.py`.
 """
 
 import operator
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils.seeding import np_random
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from kalah_env import batch, engine, features, text
+from kalah_env import batch, engine, features, matches, text
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
-from kalah_env.rules import Rules, num_actions, parse_rules, side_pits, validate
+from kalah_env.matches import Observation
+from kalah_env.rules import Rules, num_actions, side_pits
+from kalah_env.show import Screen
 
-REWARDS = ("outcome", "margin")
-Observation = dict[str, np.ndarray]
 
-
-def env(rules: str | Rules = "kalah", reward: str = "outcome", render_mode: str | None = None) -> AECEnv:
+def env(
+    rules: str | Rules = "kalah",
+    reward: str = "outcome",
+    render_mode: str | None = None,
+    starter: str | int = "south",
+) -> AECEnv:
     """Return `raw_env` in PettingZoo's usual wrappers: an illegal action ends the game with -1."""
-    wrapped = wrappers.TerminateIllegalWrapper(raw_env(rules, reward, render_mode), illegal_reward=-1)
+    bare = raw_env(rules, reward, render_mode, starter)
+    wrapped = wrappers.TerminateIllegalWrapper(bare, illegal_reward=-1)
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(wrapped))
 
 
@@ -38,21 +43,25 @@ def _advance(rules, s, action, mask):
 
 
 class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modules use
-    """One game between `player_0`, who sits South at the start, and `player_1`.
+    """One game between `player_0`, who sits South at the start unless `starter` says else, and `player_1`.
 
     rules: text such as `kgp:pits=6`, or `Rules`.
     reward: what both get at the end: `outcome` +1, 0 or -1; `margin` the difference of the stores
-        over all seeds. Before the end, and where the ply limit truncates, 0.
+        over all seeds (with `win=move` +1 or -1). Before the end, and where the ply limit truncates, 0.
     render_mode: `ansi` (text), `rgb_array` (picture) or `human` (window); South is below.
+    starter: who begins. `south`: player 0 sits South, and the side to move of the first position begins,
+        South in a fresh game; 0 or 1: that player; `lot`: a draw for each game (sheet 000); `winner`:
+        who won last (sheet 002), player 0 before anybody has. Who begins sits at the side to move.
 
-    Actions: pit - 1, and swap as the last one where the pie rule is on. A player who earned an extra
-    turn is selected again. After a swap the players sit at each other's side; ids stay.
+    Actions: pit - 1, clockwise P more where the direction is chosen, and swap as the last one where the
+    pie rule is on. A player who earned an extra turn is selected again. After a swap the players sit at
+    each other's side; ids stay.
     Observation: `observation` as in `features.py`, from the agent's own side also while the other one
     is to move; `action_mask` int8, all zero for who is not to move.
     Infos: `side`, where the agent sits, and `captured`, the seeds the last ply captured.
-    `reset(options={"position": TEXT})` starts from a position; the side to move decides which player
-    begins. A position that is already decided starts with both agents terminated and the rewards
-    set: step each with None, as at any end. There is no chance, so `seed` changes nothing.
+    `reset(options={"position": TEXT, "starter": ...})` starts from a position, with that starter. A
+    position that is already decided starts with both agents terminated and the rewards set: step each
+    with None, as at any end. Only the lot is chance: `seed` starts it anew, and forgets who won last.
     After the end the agent who moved last is selected first.
     """
 
@@ -64,35 +73,33 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
     }
 
     def __init__(
-        self, rules: str | Rules = "kalah", reward: str = "outcome", render_mode: str | None = None
+        self,
+        rules: str | Rules = "kalah",
+        reward: str = "outcome",
+        render_mode: str | None = None,
+        starter: str | int = "south",
     ) -> None:
         super().__init__()
-        self.rules = parse_rules(rules) if isinstance(rules, str) else validate(rules)
-        if reward not in REWARDS:
-            raise KalahError(f"reward={reward!r} is not known; it is {' or '.join(REWARDS)}.")
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise KalahError(f"render_mode={render_mode!r} is not known; it is {', '.join(modes)} or None.")
-        if render_mode in ("human", "rgb_array"):
-            _renderer()
+        self.rules = matches.checked_rules(rules)
+        matches.check_choice("reward", reward, matches.REWARDS)
+        matches.check_choice("starter", starter, matches.STARTERS)
+        self._screen = Screen(self.rules, render_mode, self.metadata)
         self.reward = reward
         self.render_mode = render_mode
+        self.starter = starter
+        self._rng = np_random()[0]
+        self._winner = 0  # who won last; before anybody has, player 0 begins
         self.possible_agents = ["player_0", "player_1"]
         self._player = {agent: player for player, agent in enumerate(self.possible_agents)}
         actions, board = num_actions(self.rules), 2 * side_pits(self.rules) + 2
-        self.action_spaces = {agent: spaces.Discrete(actions) for agent in self.possible_agents}
+        self.action_spaces = {agent: matches.action_space(self.rules) for agent in self.possible_agents}
         self.observation_spaces = {
-            agent: spaces.Dict(
-                observation=spaces.Box(0.0, 1.0, (board,), np.float32),
-                action_mask=spaces.Box(0, 1, (actions,), np.int8),
-            )
-            for agent in self.possible_agents
+            agent: matches.observation_space(self.rules) for agent in self.possible_agents
         }
-        self.state_space = spaces.Box(0, 32767, (batch.state_size(self.rules),), np.int16)
+        self.state_space = spaces.Box(-1, 32767, (batch.state_size(self.rules),), np.int16)
         self._swap = actions - 1 if self.rules.pie else -1
-        self._start = batch.new_games(self.rules, 1)[0]
+        self._start = matches.first_state(self.rules, None)
         self._side_at, self._status_at = board + engine.SIDE, board + engine.STATUS
-        self._window = None
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Return the agent's observation space, always the same object."""
@@ -104,11 +111,18 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game, from `options["position"]` if it is given; after an error nothing changed."""
-        self._state = self._first_state(options or {})
+        # PettingZoo's api_test resets every environment with the option "options", so that passes.
+        position, starter = matches.reset_options(options, self.starter, "options")
+        state = self._start.copy() if position is None else matches.first_state(self.rules, position)
+        if seed is not None:
+            self._rng, self._winner = np_random(seed)[0], 0
+        self._state = state
         self._mask = np.zeros(num_actions(self.rules), np.int8)
         engine.legal_mask(self.rules, self._state, self._mask)
         self._divisor = features.divisor(self.rules, self._state)
-        self._south = 0  # the player who sits South; North is 1 - _south
+        sides, winners = state[[self._side_at]], np.array([self._winner])
+        # The player who sits South; North is 1 - _south.
+        self._south = int(matches.south_players(starter, sides, winners, self._rng)[0])
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -118,18 +132,6 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         self._publish(captured=0)
         if self.render_mode == "human":
             self.render()
-
-    def _first_state(self, options: dict[str, Any]) -> np.ndarray:
-        # PettingZoo's api_test resets every environment with the option "options", so that passes.
-        unknown = sorted(set(options) - {"position", "options"})
-        if unknown:
-            raise KalahError(f"reset: there is no option {unknown[0]!r}; the only one is 'position'.")
-        position = options.get("position")
-        if position is None:
-            return self._start.copy()
-        if not isinstance(position, str):
-            raise KalahError(f"reset: position is {position!r}; give a text such as '<1,0,0,4,4> S'.")
-        return text.parse_position(position, self.rules)
 
     def step(self, action: int | None) -> None:
         """Play `action` for the selected agent (None for one whose game is over).
@@ -174,9 +176,11 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         # Until the end all rewards are 0, so there is nothing to clear or to add up before.
         if status == engine.OVER:
             self.terminations = dict.fromkeys(self.agents, True)
-            margin = engine.margin(self.rules, self._state)
-            value = margin / float(self._divisor) if self.reward == "margin" else float(np.sign(margin))
+            by_margin = self.reward == "margin"
+            value = matches.south_reward(self.rules, self._state, self._divisor, by_margin)
             self.rewards = {south: value, north: 0.0 - value}
+            if value != 0:
+                self._winner = self._south if value > 0 else 1 - self._south
             self._accumulate_rewards()
         elif status == engine.TRUNCATED:
             self.truncations = dict.fromkeys(self.agents, True)
@@ -196,54 +200,9 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
     def render(self) -> str | np.ndarray | None:
         """Return the board as text or picture, or show it in the window, as `render_mode` says."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode; give one to env().")
-            return None
-        names = (self.possible_agents[self._south], self.possible_agents[1 - self._south])
-        remarks = self._remarks()
-        if self.render_mode == "ansi":
-            lines = [text.draw_board(self.rules, self._state)]
-            for side in (engine.NORTH, engine.SOUTH):
-                remark = f", {remarks[side]}" if remarks[side] else ""
-                lines.append(f"{text.SIDE_NAMES[side].capitalize()}: {names[side]}{remark}")
-            return "\n".join(lines)
-        picture = _renderer().draw(self.rules, self._state, names, remarks)
-        if self.render_mode == "rgb_array":
-            return _renderer().pixels(picture)
-        if self._window is None:
-            self._window = _renderer().Window("Kalah", picture.get_size())
-        self._window.show(picture, self.metadata["render_fps"])
-        return None
-
-    def _remarks(self) -> tuple[str, str]:
-        """Say for south and north who is to move, or how the game ended for them."""
-        side, phase, status, _ = (int(n) for n in batch.extras(self.rules, self._state))
-        if status == engine.TRUNCATED:
-            return "truncated", "truncated"
-        if status == engine.OVER:
-            pits = side_pits(self.rules)
-            stores = int(self._state[pits]), int(self._state[2 * pits + 1])
-            return _result(*stores), _result(*stores[::-1])
-        remark = "to move or swap" if phase == engine.SWAP else "to move"
-        return ("", remark) if side else (remark, "")
+        south = self._south
+        return self._screen.show(self._state, (self.possible_agents[south], self.possible_agents[1 - south]))
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the window behind: a copy or a pickle goes on with the game and opens its own."""
-        return {**self.__dict__, "_window": None}
-
-
-def _result(own: int, other: int) -> str:
-    word = "draw" if own == other else "wins" if own > other else "loses"
-    return f"{word} {own}:{other}"
-
-
-def _renderer() -> Any:
-    from kalah_env import render
-
-    return render
+        self._screen.close()

@@ -10,7 +10,7 @@ import numpy as np
 from kalah_env import engine
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit, parallel_njit
-from kalah_env.rules import PRESETS, Rules, num_actions, preset_rules, side_pits
+from kalah_env.rules import PRESETS, Rules, num_actions, preset_rules, side_pits, validate
 
 Array = np.ndarray
 
@@ -21,7 +21,13 @@ def state_size(rules: Rules) -> int:
 
 
 def new_games(rules: Rules, count: int) -> Array:
-    """Return `count` games at the start: (B, S) int16, in the preset's own layout where it has one."""
+    """Return `count` games at the start: (B, S) int16, in the preset's own layout where it has one.
+
+    On a tiny board the start itself may be decided; then the games are over, as a loaded one would be.
+    """
+    validate(rules)
+    if count < 0:
+        raise KalahError(f"{count} games cannot be made; give 0 or more.")
     state = np.zeros(state_size(rules), np.int16)
     engine.reset(rules, state)
     layout = PRESETS[rules.preset].start
@@ -29,6 +35,7 @@ def new_games(rules: Rules, count: int) -> Array:
     if layout and (rules.rows, rules.pits, rules.seeds) == (base.rows, base.pits, base.seeds):
         pits = side_pits(rules)
         state[:pits] = state[pits + 1 : 2 * pits + 1] = layout
+    engine.settle(rules, state)
     return np.tile(state, (count, 1))
 
 
@@ -78,6 +85,9 @@ def _first_illegal(rules, states, actions):
 
 def _check_shape(rules: Rules, states: Array) -> None:
     # Compiled loops do not check bounds: a state of another board would read foreign memory.
+    if not isinstance(states, np.ndarray) or states.dtype != np.int16:
+        kind = states.dtype if isinstance(states, np.ndarray) else type(states).__name__
+        raise KalahError(f"states are {kind}; give an int16 array as `new_games` makes it.")
     if states.ndim != 2 or states.shape[1] != state_size(rules):
         raise KalahError(
             f"states of shape {states.shape} do not fit the rules; {side_pits(rules)} pits a side need "
@@ -106,6 +116,8 @@ def step(rules: Rules, states: Array, actions: Array) -> Array:
             f"({len(states)},)."
         )
     actions = actions.astype(np.int64, copy=False)
+    if not states.flags.writeable:
+        raise KalahError("states are read-only and are played in place; give a copy.")
     bad = _first_illegal(rules, states, actions)
     if bad >= 0:
         raise KalahError(

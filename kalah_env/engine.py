@@ -13,7 +13,7 @@ nothing and write into the caller's arrays. They trust their input: legality and
 """
 
 from kalah_env import sowing
-from kalah_env.jit import njit
+from kalah_env.jit import inlined, njit
 
 # Offsets behind the board of 2P+2 numbers.
 SIDE, PHASE, STATUS, PLY, RESULT = 0, 1, 2, 3, 4
@@ -27,13 +27,13 @@ RUNNING, OVER, TRUNCATED = 0, 1, 2
 _MAX_PLY = 32767  # PLY saturates here; ply_limit is far below
 
 
-@njit
+@inlined
 def board_size(rules):
     """Return 2P+2, the numbers of the board; SIDE and the others stand behind them."""
     return 2 * rules.rows * rules.pits + 2
 
 
-@njit
+@inlined
 def pit_actions(rules):
     """Return the number of actions that sow; a swap is the action after them."""
     return rules.rows * rules.pits * rules.directions
@@ -54,7 +54,7 @@ def reset(rules, s):
     s[at + RESULT] = 0
 
 
-@njit
+@inlined
 def side_seeds(rules, s, side):
     """Return the seeds in the pits of `side`."""
     pits = rules.rows * rules.pits
@@ -77,8 +77,13 @@ def margin(rules, s):
     return int(s[at // 2 - 1]) - int(s[at - 1])
 
 
-@njit
-def _may_sow(rules, s, side, action):
+@inlined
+def _must_feed(rules, s, side):
+    return rules.must_feed == 1 and side_seeds(rules, s, 1 - side) == 0
+
+
+@inlined
+def _may_sow(rules, s, side, action, must_feed):
     """Say whether `side` may sow by `action`, whoever is to move."""
     pits = rules.rows * rules.pits
     pit, step = action, 1
@@ -87,16 +92,12 @@ def _may_sow(rules, s, side, action):
     origin = side * (pits + 1) + pit
     if s[origin] < rules.min_seeds:
         return False
-    if (
-        rules.must_feed == 1
-        and side_seeds(rules, s, 1 - side) == 0
-        and not sowing.reaches_opponent(rules, s, side, origin, step)
-    ):
+    if must_feed and not sowing.reaches_opponent(rules, s, side, origin, step):
         return False
     return rules.grand_slam != 1 or not sowing.is_grand_slam(rules, s, side, origin, step)
 
 
-@njit
+@inlined
 def is_legal(rules, s, action):
     """Say whether `action` (a pit - 1, clockwise P more; P or 2P for swap) may be played."""
     at = board_size(rules)
@@ -104,32 +105,70 @@ def is_legal(rules, s, action):
         return False
     swap = pit_actions(rules)
     if action < swap:
-        return _may_sow(rules, s, s[at + SIDE], action)
+        side = s[at + SIDE]
+        return _may_sow(rules, s, side, action, _must_feed(rules, s, side))
     return action == swap and rules.pie == 1 and s[at + PHASE] == SWAP
+
+
+@inlined
+def _only_counts_matter(rules):
+    """Say whether a pit may be sown by its number of seeds alone."""
+    return rules.must_feed == 0 and rules.grand_slam != 1
+
+
+@inlined
+def legal_bits(rules, s):
+    """Return the legal actions as an int64 with bit a set for action a."""
+    at = board_size(rules)
+    bits = 0
+    if s[at + STATUS] != RUNNING:
+        return bits
+    side = s[at + SIDE]
+    if _only_counts_matter(rules):
+        pits = rules.rows * rules.pits
+        row = side * (pits + 1)
+        for pit in range(pits):
+            bits |= (s[row + pit] >= rules.min_seeds) << pit
+        if rules.directions == 2:
+            bits |= bits << pits
+    else:
+        must_feed = _must_feed(rules, s, side)
+        for action in range(pit_actions(rules)):
+            bits |= _may_sow(rules, s, side, action, must_feed) << action
+    if rules.pie == 1 and s[at + PHASE] == SWAP:
+        bits |= 1 << pit_actions(rules)
+    return bits
 
 
 @njit
 def legal_mask(rules, s, mask):
     """Write 1 for each legal action into `mask: (A,) int8`, 0 elsewhere; return their number."""
+    bits = legal_bits(rules, s)
     count = 0
     for action in range(pit_actions(rules) + rules.pie):
-        if is_legal(rules, s, action):
-            mask[action] = 1
-            count += 1
-        else:
-            mask[action] = 0
+        legal = (bits >> action) & 1
+        mask[action] = legal
+        count += legal
     return count
 
 
-@njit
+@inlined
 def _can_sow(rules, s, side):
+    if _only_counts_matter(rules):
+        pits = rules.rows * rules.pits
+        first = side * (pits + 1)
+        for i in range(first, first + pits):
+            if s[i] >= rules.min_seeds:
+                return True
+        return False
+    must_feed = _must_feed(rules, s, side)
     for action in range(pit_actions(rules)):
-        if _may_sow(rules, s, side, action):
+        if _may_sow(rules, s, side, action, must_feed):
             return True
     return False
 
 
-@njit
+@inlined
 def _front_is_empty(rules, s, side):
     """Say whether the row of `side` that faces the opponent is empty; with one row that is its side."""
     first = side * (rules.rows * rules.pits + 1)
@@ -139,7 +178,7 @@ def _front_is_empty(rules, s, side):
     return True
 
 
-@njit
+@inlined
 def _who_ran_out(rules, s):
     """Return the side whose running out ends the game, or -1; both empty counts for SIDE."""
     side = int(s[board_size(rules) + SIDE])
@@ -181,13 +220,8 @@ def _stop_early(rules, s):
     return True
 
 
-@njit
-def settle(rules, s):
-    """End the game in `s` if it is decided, and write what is left where the rules put it.
-
-    Called after every move and when a position is loaded. Sets STATUS and RESULT; where the game is
-    over it sets PHASE to MID as well. SIDE must be the player to move next.
-    """
+@inlined
+def _settle(rules, s):
     at = board_size(rules)
     loser = _who_ran_out(rules, s)
     s[at + RESULT] = 0
@@ -209,20 +243,19 @@ def settle(rules, s):
 
 
 @njit
-def play(rules, s, action):
-    """Play a legal `action` in place and settle; return the seeds captured.
+def settle(rules, s):
+    """End the game in `s` if it is decided, and write what is left where the rules put it.
 
-    Where the game is over SIDE stays with who moved last.
+    Called when a position is loaded, and by `play` after every move. Sets STATUS and RESULT; where the
+    game is over it sets PHASE to MID as well. SIDE must be the player to move next.
     """
+    _settle(rules, s)
+
+
+@inlined
+def _sow_and_pass(rules, s, side, action):
+    """Sow, capture, and write who is to move and the phase; return the seeds captured."""
     at = board_size(rules)
-    if s[at + PLY] < _MAX_PLY:
-        s[at + PLY] += 1
-    if action == pit_actions(rules):  # swap: the players change seats, board and side to move stay
-        s[at + PHASE] = MID
-        settle(rules, s)
-        return 0
-    side = s[at + SIDE]
-    phase = s[at + PHASE]
     pits = rules.rows * rules.pits
     pit, step = action, 1
     if action >= pits:
@@ -232,21 +265,46 @@ def play(rules, s, action):
     else:
         captured, in_store = sowing.move_round(rules, s, side, pit, step), False
     again = (in_store and rules.again == 1) or (captured > 0 and rules.capture_again == 1)
-    if phase == FIRST and rules.first_again == 0:
+    first = s[at + PHASE] == FIRST
+    if first and rules.first_again == 0:
         again = False
     if not again:
         s[at + SIDE] = 1 - side
-    if phase != FIRST or rules.pie == 0:
+    if not first or rules.pie == 0:
         s[at + PHASE] = MID
     elif not again:
         s[at + PHASE] = SWAP
-    settle(rules, s)
+    return captured
+
+
+@njit
+def play(rules, s, action):
+    """Play a legal `action` in place and settle; return the seeds captured.
+
+    Where the game is over SIDE stays with who moved last.
+    """
+    return play_inline(rules, s, action)
+
+
+@inlined
+def play_inline(rules, s, action):
+    """As `play`, for the one hot loop of a compiled function: faster, and longer to compile."""
+    at = board_size(rules)
+    if s[at + PLY] < _MAX_PLY:
+        s[at + PLY] += 1
+    side = s[at + SIDE]
+    captured = 0
+    if action == pit_actions(rules):  # swap: the players change seats, board and side to move stay
+        s[at + PHASE] = MID
+    else:
+        captured = _sow_and_pass(rules, s, side, action)
+    _settle(rules, s)
     if s[at + STATUS] == OVER:
         s[at + SIDE] = side
     return captured
 
 
-@njit
+@inlined
 def same_player(rules, side_before, action, side_after):
     """Say whether the player who chose `action` is also to move next: where values keep their sign.
 

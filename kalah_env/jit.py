@@ -16,9 +16,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-# A spinning OpenMP pool costs up to 10 x on a shared machine; libgomp reads this when it is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import numba
 import platformdirs
 from numba.core import config as _config
@@ -83,6 +80,23 @@ def _compile(function: Any, **options: Any) -> Any:
 def njit(function: Any) -> Any:
     """Compile `function` for the CPU, lazily typed, releasing the GIL, cached by our sources."""
     return _compile(function)
+
+
+def inlined(function: Any) -> Any:
+    """As `njit`, always inlined: for small helpers, since passing the rules to a call costs a copy."""
+    return _compile(function, forceinline=True)
+
+
+def frozen(function: Any, rules: Any) -> Any:
+    """Compile an inlined `function(rules, ...)` with these rules as constants, for one hot loop.
+
+    Options that are off cost nothing then; each rule set is a compilation of its own.
+    """
+
+    def call(*arguments: Any) -> Any:
+        return function(rules, *arguments)
+
+    return _compile(call)
 
 
 def parallel_njit(function: Any) -> Any:

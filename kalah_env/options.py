@@ -230,6 +230,7 @@ CLASHES = (
     Clash("rows", "2", "win", "seeds", "no seed is ever banked"),
     Clash("rows", "2", "must_feed", "true", "no seed falls on the opponent's side"),
     Clash("rows", "1", "capture", "sow", "captured seeds are sown round two own rows"),
+    Clash("min_seeds", "2", "seeds", "1", "no pit could be chosen at the start"),
     Clash("capture", "!opposite", "capture_takes", "faced", "it is about capture=opposite"),
     Clash("capture", "!opposite", "capture_empty", "true", "it is about capture=opposite"),
     Clash("capture_takes", "faced", "capture_empty", "true", "faced seeds only, and there are none"),

@@ -126,8 +126,8 @@ def replay(record: Record) -> dict[str, Any]:
 
 
 def _next(rules: Rules, state: np.ndarray) -> str | None:
-    side, _, status, _ = batch.extras(rules, state)
-    return text.SIDE_LETTERS[side] if status == engine.RUNNING else None
+    extras = batch.extras(rules, state)
+    return text.SIDE_LETTERS[extras[engine.SIDE]] if extras[engine.STATUS] == engine.RUNNING else None
 
 
 def _result(rules: Rules, state: np.ndarray) -> dict[str, Any] | None:

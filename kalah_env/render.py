@@ -12,7 +12,7 @@ import numpy as np
 
 from kalah_env import engine
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules
+from kalah_env.rules import Rules, side_pits
 
 try:
     import pygame
@@ -27,6 +27,7 @@ FINE = 2
 STRIP = 46  # above and below the board: the players
 EDGE = 22  # table left and right of the board
 RIM = 30  # board outside the pits; the pits' numbers stand on it
+NARROWEST = 356  # width that a player's line needs
 STORE = 96  # width of a store with its wood
 COUNT = 34  # a line of seed counts
 SHOWN_IN_PIT, SHOWN_IN_STORE = 21, 60  # more seeds than these are told by the count only
@@ -43,21 +44,35 @@ Point = tuple[float, float]
 
 
 class _Layout:
-    """Where things are, in points, for a number of pits."""
+    """Where things are, in points, for a number of rows a side and pits a row.
 
-    def __init__(self, pits: int) -> None:
+    Each row has its pits' numbers on its owner's side and their seed counts toward the middle.
+    """
+
+    def __init__(self, rows: int, pits: int) -> None:
         self.cell = min(100, 1000 // pits)
         self.radius = 0.43 * self.cell
-        self.width = 2 * EDGE + 2 * STORE + pits * self.cell + 20
-        self.board_height = 2 * RIM + 2 * self.cell + 2 * COUNT
+        self.has_stores = rows == 1  # two rows a side bank no seed
+        margin = EDGE + 10 + (STORE if self.has_stores else RIM)
+        self.width = max(2 * margin + pits * self.cell, NARROWEST)
+        self.margin = (self.width - pits * self.cell) // 2
+        self.row_height = RIM + self.cell + COUNT
+        self.board_height = 2 * rows * self.row_height
         self.height = self.board_height + 2 * STRIP
-        self.pits = pits
+        self.rows, self.pits = rows, pits
 
     def pit(self, side: int, i: int) -> Point:
-        """Return the middle of pit `i` of `side`; North's pits run from right to left."""
-        column = self.pits - 1 - i if side else i
-        x = EDGE + 10 + STORE + (column + 0.5) * self.cell
-        y = RIM + self.cell / 2
+        """Return the middle of pit `i` of `side`; North's side is South's turned by half a circle.
+
+        Each side runs counter-clockwise: one row from its owner's left to right; of two rows the front
+        row from right to left, the back row behind it from left to right.
+        """
+        row, along = divmod(i, self.pits)
+        column = along if row == self.rows - 1 else self.pits - 1 - along
+        if side:
+            column = self.pits - 1 - column
+        x = self.margin + (column + 0.5) * self.cell
+        y = RIM + self.cell / 2 + (self.rows - 1 - row) * self.row_height
         return x, STRIP + (y if side else self.board_height - y)
 
     def store(self, side: int) -> pygame.Rect:
@@ -68,18 +83,19 @@ class _Layout:
 
 def draw(rules: Rules, state: np.ndarray, names: tuple[str, str], remarks: tuple[str, str]) -> pygame.Surface:
     """Return a picture of `state` seen from South; names and remarks are for south, north."""
-    layout = _Layout(rules.pits)
-    fine = _empty_board(rules.pits).copy()
-    half = rules.pits + 1
+    layout = _Layout(rules.rows, rules.pits)
+    fine = _empty_board(rules.rows, rules.pits).copy()
+    half = side_pits(rules) + 1
     for side in (engine.SOUTH, engine.NORTH):
         counts = [int(n) for n in state[side * half : (side + 1) * half]]
         for i, count in enumerate(counts[:-1]):
             spots = _spots(min(count, SHOWN_IN_PIT), SHOWN_IN_PIT, layout.radius, layout.radius)
             _seeds(fine, layout.pit(side, i), spots, i)
-        store = layout.store(side)
-        shown = min(counts[-1], SHOWN_IN_STORE)
-        spots = _spots(shown, SHOWN_IN_STORE, store.width / 2, store.height / 2)
-        _seeds(fine, store.center, spots, 0)
+        if layout.has_stores:
+            store = layout.store(side)
+            shown = min(counts[-1], SHOWN_IN_STORE)
+            spots = _spots(shown, SHOWN_IN_STORE, store.width / 2, store.height / 2)
+            _seeds(fine, store.center, spots, 0)
     picture = pygame.transform.smoothscale(fine, (layout.width, layout.height))
     for side, name in enumerate(names):
         _labels(picture, layout, state[side * half : (side + 1) * half], side, name, remarks[side])
@@ -113,9 +129,9 @@ class Window:
 
 
 @lru_cache(maxsize=4)
-def _empty_board(pits: int) -> pygame.Surface:
+def _empty_board(rows: int, pits: int) -> pygame.Surface:
     """Return the table and the board without seeds, FINE times as large as the picture."""
-    layout = _Layout(pits)
+    layout = _Layout(rows, pits)
     surface = pygame.Surface((layout.width * FINE, layout.height * FINE))
     surface.fill(TABLE)
     size = (layout.width - 2 * EDGE) * FINE, layout.board_height * FINE
@@ -124,12 +140,13 @@ def _empty_board(pits: int) -> pygame.Surface:
     pygame.draw.rect(surface, (22, 26, 30), shadow, border_radius=34 * FINE)
     surface.blit(_wood(*size), corner)
     for side in (engine.SOUTH, engine.NORTH):
-        for i in range(pits):
+        for i in range(rows * pits):
             x, y = layout.pit(side, i)
             hollow = pygame.Rect(0, 0, round(2 * layout.radius), round(2 * layout.radius))
             hollow.center = round(x), round(y)
             _hollow(surface, hollow)
-        _hollow(surface, layout.store(side))
+        if layout.has_stores:
+            _hollow(surface, layout.store(side))
     return surface
 
 
@@ -201,13 +218,14 @@ def _labels(
 ) -> None:
     """Write one side's counts and pit numbers, and its player with the remark in its strip."""
     toward_middle = 1 if side else -1
-    for i in range(layout.pits):
+    for i in range(layout.rows * layout.pits):
         x, y = layout.pit(side, i)
         away = layout.cell / 2 + COUNT / 2
         _write(picture, str(counts[i]), (x, y + toward_middle * (away - 4)), 28, PAPER, INK)
         _write(picture, str(i + 1), (x, y - toward_middle * (layout.cell / 2 + RIM / 2 - 4)), 18, INK)
-    store = layout.store(side)
-    _write(picture, str(counts[-1]), (store.centerx, store.bottom + COUNT / 2 + 3), 34, PAPER, INK)
+    if layout.has_stores:
+        store = layout.store(side)
+        _write(picture, str(counts[-1]), (store.centerx, store.bottom + COUNT / 2 + 3), 34, PAPER, INK)
     y = STRIP / 2 if side else layout.height - STRIP / 2
     color = LOUD if remark else QUIET
     label = f"{'North' if side else 'South'}  {name}"

@@ -46,6 +46,8 @@ def preset_rules(name: str) -> Rules:
 
 def validate(rules: Rules) -> Rules:
     """Return `rules` unchanged, or raise a `KalahError` that names what is out of range or clashes."""
+    if not isinstance(rules, Rules):
+        raise KalahError(f"rules: {rules!r} are no Rules; make them with parse_rules or make_rules.")
     for option in OPTIONS:
         value = getattr(rules, option.name)
         if not option.holds(value):
@@ -93,6 +95,8 @@ def _default_ply_limit(base: Rules, sow_store: int) -> int:
 
 def parse_rules(text: str) -> Rules:
     """Return the rules of a text such as `kgp:pits=6,seeds=4`; `KalahError` says what is wrong."""
+    if not isinstance(text, str):
+        raise KalahError(f"rules: {text!r} is no text; write PRESET:option=value,... or use make_rules.")
     name, colon, rest = text.strip().partition(":")
     options: dict[str, str] = {}
     for item in rest.split(",") if colon else ():

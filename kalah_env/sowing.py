@@ -4,16 +4,26 @@ Indices and words as in `engine.py`, which decides what is legal, whose turn it 
 over. `step` is +1 counter-clockwise, -1 clockwise; `side` sows; `origin` is an index into the board.
 """
 
-from kalah_env.jit import njit
+from kalah_env.jit import inlined, njit
 
 
-@njit
+@inlined
 def _sow(rules, s, origin, step, store, other_store):
     """Sow the seeds of `origin` one by one round both rows; return the last index."""
     size = 2 * rules.rows * rules.pits + 2
     seeds = s[origin]
     s[origin] = 0
     i = origin
+    if step == 1 and rules.sow_store == 0 and rules.skip_origin == 0:  # the common way, kept short
+        while seeds > 0:
+            i += 1
+            if i == other_store:
+                i += 1
+            if i >= size:
+                i = 0
+            s[i] += 1
+            seeds -= 1
+        return i
     while seeds > 0:
         i += step
         if i == size:
@@ -29,7 +39,7 @@ def _sow(rules, s, origin, step, store, other_store):
     return i
 
 
-@njit
+@inlined
 def move(rules, s, side, pit, step):
     """Play a move on one row a side; return the seeds captured and whether it ended in the own store."""
     pits = rules.pits
@@ -56,7 +66,7 @@ def move(rules, s, side, pit, step):
     return captured, last == store
 
 
-@njit
+@inlined
 def _capture_opposite(rules, s, last, store):
     """Capture from the own pit `last` that was empty; return the seeds taken, counting its own."""
     facing = 2 * rules.pits - last
@@ -76,7 +86,7 @@ def _capture_opposite(rules, s, last, store):
 # distance d along the path gets a seed in each full round, and one more if d is within the rest.
 
 
-@njit
+@inlined
 def _distance(rules, side, origin, i, step):
     """Return how many cells of the sowing path lie from `origin` to `i`, 0 for the origin itself."""
     pits = rules.pits
@@ -89,13 +99,13 @@ def _distance(rules, side, origin, i, step):
     return distance - beyond
 
 
-@njit
+@inlined
 def _round(rules):
     """Return the seeds that one full round takes."""
     return 2 * rules.pits + (rules.sow_store == 0) - rules.skip_origin
 
 
-@njit
+@inlined
 def _after(rules, s, side, origin, i, step):
     """Return the seeds of index `i` once `origin` has been sown."""
     cells = _round(rules)
@@ -105,22 +115,23 @@ def _after(rules, s, side, origin, i, step):
     return s[i] + rounds + (_distance(rules, side, origin, i, step) <= rest)
 
 
-@njit
+@inlined
 def _last(rules, s, side, origin, step):
     """Return the index that the last seed of `origin` falls into."""
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
-    left = (s[origin] - 1) % _round(rules) + 1
-    i = origin
-    while left > 0:
-        i = (i + step) % size
-        if i != 3 * pits + 1 - store and (i != store or rules.sow_store == 0):
-            left -= 1
-    return i
+    distance = (s[origin] - 1) % _round(rules) + 1
+    left_out = ((3 * pits + 1 - store - origin) * step) % size
+    if rules.sow_store == 1:
+        own = ((store - origin) * step) % size
+        distance += distance >= min(own, left_out)
+        left_out = max(own, left_out)
+    distance += distance >= left_out
+    return (origin + step * distance) % size
 
 
-@njit
+@inlined
 def _counts(rules, s, side, origin, i, step):
     """Say whether the seeds in pit `i` after sowing are captured by their number."""
     pits = rules.pits
@@ -132,7 +143,7 @@ def _counts(rules, s, side, origin, i, step):
 
 @njit
 def _chain(rules, s, side, origin, step):
-    """Return how many pits are captured, from the last one back without a gap, the origin excluded."""
+    """Return how many pits are captured, from the last one back without a gap."""
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
@@ -140,17 +151,15 @@ def _chain(rules, s, side, origin, step):
     if i == store:
         return 0
     length = 0
-    while _counts(rules, s, side, origin, i, step):
+    while length < 2 * pits and _counts(rules, s, side, origin, i, step):
         length += 1
         i = (i - step) % size
         while i == store or i == 3 * pits + 1 - store:
             i = (i - step) % size
-        if i == origin or length == 2 * pits:
-            break
     return length
 
 
-@njit
+@inlined
 def _take_chain(s, last, step, length, store, other_store):
     """Move the seeds of `length` pits, from `last` back, into the store; return their number."""
     size = max(store, other_store) + 1
@@ -190,7 +199,7 @@ def is_grand_slam(rules, s, side, origin, step):
     return taken > 0 and taken == on_side
 
 
-@njit
+@inlined
 def reaches_opponent(rules, s, side, origin, step):
     """Say whether sowing `origin` puts a seed into a pit of the opponent."""
     pits = rules.pits
@@ -202,7 +211,7 @@ def reaches_opponent(rules, s, side, origin, step):
 # Two rows a side: each player sows round the ring of his own 2P pits.
 
 
-@njit
+@inlined
 def _sow_ring(s, row, pits, i, seeds, step, skipped):
     """Sow `seeds` into the cells after ring position `i`, leaving `skipped` out; return the last one."""
     while seeds > 0:
@@ -252,7 +261,7 @@ def move_round(rules, s, side, pit, step):
     return captured
 
 
-@njit
+@inlined
 def _is_empty(s, first, count):
     for i in range(first, first + count):
         if s[i] > 0:

@@ -72,7 +72,9 @@ def _size(rules: Rules) -> str:
 def _number(part: str, text: str) -> int:
     if not (part.isascii() and part.isdigit()):
         raise KalahError(f"position {_short(text)}: {part!r} is not a whole number of 0 or more.")
-    return int(part.lstrip("0")[:9] or 0)
+    if len(part.lstrip("0")) > 9:
+        raise KalahError(f"position {_short(text)}: {_short(part)} seeds are too many; at most {MAX_SEEDS}.")
+    return int(part.lstrip("0") or 0)
 
 
 def _short(text: str) -> str:

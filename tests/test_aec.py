@@ -64,22 +64,28 @@ def test_a_game_is_the_engines_game(preset):
     states = batch.new_games(rules, 1)
     rng = np.random.default_rng(0)
     for agent in env.agent_iter():
-        observation, _, termination, _, _ = env.last()
+        observation, _, termination, truncation, _ = env.last()
         mask = observation["action_mask"]
+        side = env.possible_agents.index(agent)
+        half = len(observation["observation"]) // 2
+        board = np.roll(states[0, : 2 * half], -half * side)  # own pits, own store, other pits, other store
+        assert observation["observation"].tolist() == (board / np.float32(board.sum())).tolist()
         assert env.state().tolist() == states[0].tolist()
         assert env.state_space.contains(env.state())
         assert mask.tolist() == batch.legal_masks(rules, states)[0].tolist()
-        if termination:
+        if termination or truncation:
             break
-        other = env.possible_agents[1 - env.possible_agents.index(agent)]
+        other = env.possible_agents[1 - side]
         assert not env.observe(other)["action_mask"].any()
-        action = rng.choice(np.flatnonzero(mask[: rules.pits]))  # without swap, seats stay
+        sowing = mask[: env.action_space(agent).n - rules.pie]  # without swap, seats stay
+        action = rng.choice(np.flatnonzero(sowing))
         taken = batch.step(rules, states, [action])[0]
         env.step(action)
         assert env.infos[agent]["captured"] == taken
-    sign = float(np.sign(batch.margins(rules, states)[0]))
+    sign = 0.0 if truncation else float(np.sign(batch.margins(rules, states)[0]))
     assert env.rewards == {"player_0": sign, "player_1": -sign}
-    assert env.terminations == {"player_0": True, "player_1": True}
+    assert env.terminations == dict.fromkeys(env.agents, termination)
+    assert env.truncations == dict.fromkeys(env.agents, truncation)
     assert {type(flag) for flag in (*env.terminations.values(), *env.truncations.values())} == {bool}
 
 
@@ -178,8 +184,9 @@ def test_an_empty_board_is_a_draw_and_divides_by_nothing():
     assert finish(env) == {"player_0": 0.0, "player_1": 0.0}
 
 
-def test_the_ply_limit_truncates_without_reward():
-    env = started("kalah:ply_limit=2", make=kalah_v0.env)
+@pytest.mark.parametrize("preset", ["kalah", "kalaha-philos", "bohnenspiel"])
+def test_the_ply_limit_truncates_without_reward(preset):
+    env = started(f"{preset}:ply_limit=2", make=kalah_v0.env)
     env.step(0)
     assert env.truncations == {"player_0": False, "player_1": False}
     env.step(0)
@@ -223,8 +230,9 @@ def test_a_position_decides_who_begins():
     ("options", "sentence"),
     [
         ({"postion": "<2,5,4,1,2,3,1> N"}, "no option 'postion'"),
-        ({"position": "<3,0,0,1,1,1,1,1,1> S"}, "3 pits a side, the rules 2"),
+        ({"position": "<3,0,0,1,1,1,1,1,1> S"}, "3' pits a row, the rules 2"),
         ({"position": [1, 2]}, "give a text"),
+        ({"starter": "loser"}, "starter='loser' is not known; it is south, lot, winner, 0 or 1"),
     ],
 )
 def test_a_bad_reset_raises_and_leaves_the_game_alone(options, sentence):
@@ -241,6 +249,7 @@ def test_a_bad_reset_raises_and_leaves_the_game_alone(options, sentence):
         ({"rules": "kala"}, "no preset 'kala'"),
         ({"rules": parse_rules("kalah")._replace(pits=99)}, "pits has no value 99"),
         ({"reward": "score"}, "reward='score' is not known; it is outcome or margin"),
+        ({"starter": True}, "starter=True is not known"),
         ({"render_mode": "svg"}, "render_mode='svg' is not known; it is human, ansi, rgb_array"),
     ],
 )

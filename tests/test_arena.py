@@ -5,6 +5,8 @@ Scripted agents show who was asked to move and when. Not here: the size of inter
 """
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -252,7 +254,7 @@ def test_records_replay_to_the_same_end(spec, tmp_path):
         replayed = replay(parse_record(line))
         assert replayed["error"] is None
         assert replayed["next"][-1] is None  # over or truncated there, not before and not later
-        seats = dict(part.split(": ") for part in json.loads(line)["comment"].split(", "))
+        seats = dict(part.split(": ") for part in json.loads(line)["comment"].split(", ")[:2])
         south_greedy = seats == {"south": "greedy", "north": "random"}
         assert south_greedy or seats == {"south": "random", "north": "greedy"}
         south_greedy ^= "swap" in json.loads(line)["moves"]
@@ -300,3 +302,18 @@ def test_records_file_is_checked_before_the_games(tmp_path):
     for bad in (tmp_path, tmp_path / "missing" / "games.jsonl"):
         with pytest.raises(KalahError, match="records"):
             run_arena(["random", "random"], SMALL, 4, records=bad, progress=never)
+
+
+def test_records_only_go_to_regular_files(tmp_path: Path) -> None:
+    """A rename over a device or a pipe would replace it; through a link the target is written."""
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target.jsonl"
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    rules = parse_rules("kalah:pits=2,seeds=2")
+    for wrong in (pipe, Path(""), tmp_path):
+        with pytest.raises(KalahError, match="name a regular file"):
+            run_arena(["random", "random"], rules, 2, records=wrong)
+    assert pipe.is_fifo()
+    run_arena(["random", "random"], rules, 2, records=link)
+    assert link.is_symlink()
+    assert len(target.read_text().splitlines()) == 2

@@ -74,3 +74,14 @@ def test_overrides(tmp_path: Path) -> None:
 def test_simulations_share_the_run_equally() -> None:
     config = make_config(SMALL | {"iterations": 6, "selfplay": {"simulations": [4, 8, 16]}}, "here")
     assert [config.simulations_at(i) for i in range(6)] == [4, 4, 8, 8, 16, 16]
+
+
+def test_nothing_may_stand_twice(tmp_path: Path) -> None:
+    """YAML and command lines would let the last one win without a word."""
+    file = tmp_path / "twice.yaml"
+    file.write_text("name: a\nnet: {width: 16, width: 32}\n")
+    with pytest.raises(KalahError, match=r"twice\.yaml.*key 'width' stands twice"):
+        load_config(str(file), [])
+    file.write_text("name: a\n")
+    with pytest.raises(KalahError, match="'seed' stands twice"):
+        load_config(str(file), ["seed=1", "seed=2"])

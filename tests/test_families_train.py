@@ -34,6 +34,7 @@ CONFIG = {
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # a busy machine with a cold cache
 @pytest.mark.parametrize("spec", FAMILIES)
 def test_a_short_training_run_beats_random(spec: str, tmp_path: Path) -> None:
     """By the policy head alone: with a search even a net that has learnt nothing beats random play.

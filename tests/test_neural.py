@@ -234,3 +234,18 @@ def test_foreign_onnx_file_is_one_clear_error(tmp_path: Path) -> None:
         OnnxAgent(str(file))
     with pytest.raises(KalahError, match="there is no file"):
         OnnxAgent(str(tmp_path / "missing.onnx"))
+
+
+def test_a_flipped_weight_is_noticed(folder: Path) -> None:
+    weights = folder / "weights.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-5] ^= 1
+    weights.write_bytes(data)
+    with pytest.raises(KalahError, match="not the file that was written"):
+        load_net(str(folder))
+
+
+@pytest.mark.parametrize("wrong", [{"sims": 10**9}, {"sims": -1}, {"sign_weight": float("nan")}])
+def test_net_options_have_ranges(folder: Path, wrong: dict) -> None:
+    with pytest.raises(KalahError, match="out of range"):
+        NetAgent(str(folder), **wrong)

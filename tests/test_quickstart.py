@@ -21,6 +21,14 @@ OVERRIDES = [
     "learner={batch: 32}",
     "replay={window: 600, minimum: 100}",
 ]
+
+
+def changed(override: str) -> list[str]:
+    """Return OVERRIDES with one of them replaced, or one more."""
+    key = override.split("=")[0]
+    return [*(other for other in OVERRIDES if other.split("=")[0] != key), override]
+
+
 RUN = Path("runs/small")
 
 
@@ -66,7 +74,7 @@ def test_a_finished_run_is_moved_aside(few_opponents: None) -> None:
     (RUN.parent / "small-1").mkdir(parents=True)
     quickstart.main(OVERRIDES, games=2)
     first = report()
-    quickstart.main([*OVERRIDES, "seed=5"], games=2)
+    quickstart.main(changed("seed=5"), games=2)
     assert sorted(path.name for path in RUN.parent.iterdir()) == ["small", "small-1", "small-2"]
     assert json.loads((RUN.parent / "small-2/report.json").read_text()) == first
     assert report() != first
@@ -74,9 +82,7 @@ def test_a_finished_run_is_moved_aside(few_opponents: None) -> None:
 
 
 def test_an_unfinished_run_is_gone_on_with(few_opponents: None) -> None:
-    config = load_config(
-        str(Path(__file__).parent.parent / "configs/quick.yaml"), [*OVERRIDES, "iterations=1"]
-    )
+    config = load_config(str(Path(__file__).parent.parent / "configs/quick.yaml"), changed("iterations=1"))
     train(config, RUN, resume=False, quiet=True)
     before = checkpoint.load_meta(RUN / "checkpoints/000001")
     quickstart.main(OVERRIDES, games=2)
@@ -94,12 +100,10 @@ def test_an_unfinished_run_is_gone_on_with(few_opponents: None) -> None:
 
 
 def test_another_games_unfinished_run_is_not_gone_on_with() -> None:
-    config = load_config(
-        str(Path(__file__).parent.parent / "configs/quick.yaml"), [*OVERRIDES, "iterations=1"]
-    )
+    config = load_config(str(Path(__file__).parent.parent / "configs/quick.yaml"), changed("iterations=1"))
     train(config, RUN, resume=False, quiet=True)
     with pytest.raises(KalahError, match="begun with another rules"):
-        quickstart.main([*OVERRIDES, "rules=kalah:pits=4,seeds=2"], games=2)
+        quickstart.main(changed("rules=kalah:pits=4,seeds=2"), games=2)
 
 
 def test_a_failed_export_leaves_no_report(few_opponents: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from train.config import Learner as LearnerConfig
 from train.config import TrainConfig, make_config
 from train.export import sample_positions
 from train.learner import Learner
-from train.loop import Run, open_run, train, use_bfloat16
+from train.loop import Run, Stopped, open_run, train, use_bfloat16
 from train.replay import Replay, Rows
 
 
@@ -78,7 +78,7 @@ def test_stop_and_resume_equals_uninterrupted(tmp_path: Path, changes: dict) -> 
     for done in range(config.iterations):
         # Each iteration in a new Run, as after a kill at the worst moment: a half-written checkpoint.
         (parts / "checkpoints" / f"{done + 1:06d}.tmp").mkdir(parents=True)
-        run = open_run(config, parts, resume=True)
+        run = open_run(config, parts, resume=done > 0)
         assert run.iteration == done
         with ThreadPoolExecutor(2) as pool:
             run.iterate(pool)
@@ -235,3 +235,38 @@ def test_run_holds_no_more_files_than_it_needs(tmp_path: Path) -> None:
             run.iterate(pool)
     assert len(checkpoint.checkpoints(tmp_path / "run")) == checkpoint.KEPT
     assert len(list((tmp_path / "run/replay").iterdir())) <= len(run.replay.shards) + 2
+
+
+def test_stop_ends_both_threads_within_an_iteration(tmp_path: Path) -> None:
+    """After Ctrl-C the running iteration is given up at once, and the last checkpoint stands."""
+    config = make_config(SMALL | {"iterations": 3, "learner": {"batch": 32, "samples_per_row": 100}}, "test")
+    run = Run(config, tmp_path / "run")
+    with ThreadPoolExecutor(2) as pool:
+        run.iterate(pool)
+        run.stop.set()
+        for work in (pool.submit(run._learn, 0.0), pool.submit(run._play, *slow_evaluation(run))):
+            with pytest.raises(Stopped):
+                work.result()
+    assert [path.name for path in checkpoint.checkpoints(tmp_path / "run")] == ["000001"]
+
+
+def slow_evaluation(run: Run) -> tuple[TorchEvaluator, int]:
+    return TorchEvaluator(run.learner.average, "cpu"), 4
+
+
+def test_resume_needs_a_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(KalahError, match="holds no checkpoint to go on from"):
+        train(make_config(SMALL, "test"), tmp_path / "run", resume=True, quiet=True)
+
+
+@pytest.mark.parametrize("name", ["checkpoints/000002/state.safetensors", "replay/000001.safetensors"])
+def test_a_flipped_byte_is_noticed(tmp_path: Path, name: str) -> None:
+    """Also one in the middle of the numbers, where the file format has no check of its own."""
+    config = make_config(SMALL | {"iterations": 2}, "test")
+    train(config, tmp_path / "run", resume=False, quiet=True)
+    file = tmp_path / "run" / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2 + 100] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(KalahError, match="not the file that was written"):
+        train(config, tmp_path / "run", resume=True, quiet=True)

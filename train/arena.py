@@ -171,7 +171,7 @@ def run_arena(
         raise KalahError(f"arena: {len(specs)} agent given; give two or more.")
     if games < 2 or games % 2:
         raise KalahError(f"arena: games={games}, but games come in pairs; give an even number of 2 or more.")
-    target = _check_target(Path(records)) if records else None
+    target = None if records is None else _check_target(Path(records))
     keys = _keys(specs)
     players = [make_agent(spec, seed + i) for i, spec in enumerate(specs)]
     openings = make_openings(rules, games // 2, seed, start)
@@ -233,7 +233,8 @@ def _record_lines(rules: Rules, pairs: Pairs, a: str, b: str) -> list[str]:
                 "rules": format_rules(rules),
                 "start": text.format_position(rules, pairs.openings[game // 2]),
                 "moves": [text.format_move(rules, action) for action in moves],
-                "comment": f"south: {(a, b)[pairs.south[game]]}, north: {(b, a)[pairs.south[game]]}",
+                "comment": f"south: {(a, b)[pairs.south[game]]}, north: {(b, a)[pairs.south[game]]}, "
+                + {1.0: f"won by {a}", 0.5: "draw", 0.0: f"won by {b}"}[float(pairs.scores[game])],
             }
         )
         for game, moves in enumerate(pairs.moves)
@@ -242,9 +243,17 @@ def _record_lines(rules: Rules, pairs: Pairs, a: str, b: str) -> list[str]:
 
 def _check_target(path: Path) -> Path:
     """Refuse a file that cannot be written before any game is played."""
+    path = path.resolve()  # a link stays one: its target is written
     folder = path.parent
-    if not folder.is_dir() or path.is_dir() or not os.access(folder, os.W_OK):
-        raise KalahError(f"arena: records cannot be written to {path}; name a file in a writable folder.")
+    if (
+        (path.exists() and not path.is_file())
+        or not folder.is_dir()
+        or path.is_dir()
+        or not os.access(folder, os.W_OK)
+    ):
+        raise KalahError(
+            f"arena: records cannot be written to {path}; name a regular file in a writable folder."
+        )
     return path
 
 

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.network import KalahNet
-from agents.neural import save_net
+from agents.neural import save_net, sha256_of
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 
@@ -44,7 +44,8 @@ def save_checkpoint(
     shutil.rmtree(temporary, ignore_errors=True)
     save_net(temporary, net, rules, {"iteration": iteration, "commit": meta.get("commit")})
     save_file(tensors, temporary / STATE)
-    (temporary / META).write_text(json.dumps(meta))
+    digest = sha256_of(temporary / STATE)
+    (temporary / META).write_text(json.dumps({**meta, "state_sha256": digest}))
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)
     for old in checkpoints(run)[:-KEPT]:
@@ -55,7 +56,10 @@ def save_checkpoint(
 def load_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Return tensors and meta data; `KalahError` if the checkpoint is damaged."""
     try:
-        return load_file(folder / STATE), load_meta(folder)
+        meta = load_meta(folder)
+        if sha256_of(folder / STATE) != meta["state_sha256"]:
+            raise ValueError(f"{STATE} is not the file that was written")
+        return load_file(folder / STATE), meta
     except KalahError:
         raise
     except Exception as error:  # safetensors has errors of its own

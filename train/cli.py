@@ -23,12 +23,32 @@ COMMANDS = {
     "train": "train a network by self-play",
     "arena": "paired games between agents, with Elo",
     "export": "write a checkpoint as an ONNX file, with a parity check",
+    "bench": "measure speeds, beside a peer where one is installed",
     "warm": "compile what the commands need into the cache",
 }
 
 
+_LONGEST = 1000  # characters of a message; the middle of a longer one is left out
+
+
+class _Once(argparse.Action):
+    """Stores a value as argparse does, but an option that stands twice is an error."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        seen = namespace.__dict__.setdefault("_seen", set())
+        if option_string and self.dest in seen:
+            parser.error(f"{option_string} stands twice; give it once")
+        seen.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse whose complaints are a `KalahError` like any other."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print with its usage."""
@@ -38,6 +58,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: list[str] | None = None) -> int:
     """Run one command line (without the program's name) and return the exit code."""
     try:
+        _check_streams()
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning  # put back by catch_warnings
             code = _run(sys.argv[1:] if argv is None else argv)
@@ -103,8 +124,19 @@ def _module(command: str) -> Any:
     return importlib.import_module(f"train.commands.{command}")
 
 
+def _check_streams() -> None:
+    # Python has None for a stream that was closed before it started.
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
+        if stream is None:
+            raise KalahError(f"standard {name} is closed; redirect it to or from /dev/null instead.")
+
+
 def _complain(message: str, code: int) -> int:
-    print(f"kalah: {' '.join(message.splitlines())}", file=sys.stderr)
+    line = " ".join(message.splitlines())
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    if sys.stderr is not None:
+        print(f"kalah: {line}", file=sys.stderr)
     return code
 
 

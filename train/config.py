@@ -75,9 +75,9 @@ class TrainConfig:
     `keep_every`: the net of each so many iterations stays in `nets/` (0: none), for curves.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
     rules: str = "kalah"
-    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     iterations: Positive = 50
     max_minutes: Annotated[float, Field(strict=True, gt=0.0)] = 10_000.0
@@ -100,6 +100,20 @@ class TrainConfig:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return asdict(self)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, but a key that stands twice is an error instead of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return the mapping of a node."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} stands twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep)
 
 
 _ADAPTER = TypeAdapter(TrainConfig)
@@ -127,7 +141,7 @@ def make_config(data: Any, where: str) -> TrainConfig:
     try:
         format_rules(config.parsed_rules())
     except KalahError as error:
-        raise KalahError(f"{where}: rules: {error}") from None
+        raise KalahError(f"{where}: {error}") from None
     return config
 
 
@@ -141,7 +155,7 @@ def _known_keys(location: tuple[int | str, ...]) -> str:
 def load_config(path: str, overrides: list[str]) -> TrainConfig:
     """Return the config of a YAML file, or of a shipped one by name, with `key=value` overrides applied."""
     try:
-        data = yaml.safe_load(_find(path).read_text(encoding="utf-8"))
+        data = yaml.load(_find(path).read_text(encoding="utf-8-sig"), _Loader)
     except OSError as error:
         raise KalahError(
             f"config {path}: cannot be read ({error.strerror}); configs/ has examples."
@@ -150,10 +164,14 @@ def load_config(path: str, overrides: list[str]) -> TrainConfig:
         raise KalahError(f"config {path}: is not UTF-8 text.") from None
     except yaml.YAMLError as error:
         raise KalahError(f"config {path}: is not YAML ({' '.join(str(error).split())}).") from None
+    given: set[str] = set()
     for item in overrides:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise KalahError(f"override {item!r} is not key=value, e.g. selfplay.games=256.")
+        if key in given:
+            raise KalahError(f"override: {key!r} stands twice; give it once.")
+        given.add(key)
         _override(data, key.split("."), text, item)
     return make_config(data, f"config {path}")
 

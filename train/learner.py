@@ -5,6 +5,7 @@ the margin still to be won. Rows: `replay.py`; the network's heads: `agents/netw
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,13 @@ class Learner:
         self.rng = np.random.default_rng(seed)
         self.steps = 0
 
-    def run(self, replay: Replay, new_rows: int, progress: float) -> dict[str, float]:
+    def run(
+        self, replay: Replay, new_rows: int, progress: float, check: Callable[[], None] | None = None
+    ) -> dict[str, float]:
         """Train `samples_per_row` samples for each of `new_rows` rows; return mean losses.
 
         progress: share of the run that is done, 0 to 1; the learning rate follows a cosine of it.
+        `check` is called before each step; what it raises ends the run.
         """
         config = self.config
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
@@ -49,6 +53,8 @@ class Learner:
         sums = torch.zeros(3)
         self.net.train()
         for _ in range(steps):
+            if check:
+                check()
             losses = self._losses(replay.sample(config.batch, self.rng))
             weights = (config.policy_weight, config.outcome_weight, config.margin_weight)
             loss = sum(weight * part for weight, part in zip(weights, losses, strict=True))

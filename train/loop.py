@@ -6,6 +6,7 @@ last iteration, so a run is reproducible, and a resumed run equals an uninterrup
 `selfplay.py`, `replay.py`, `learner.py`, `checkpoint.py`; what is shown: `progress.py`.
 """
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +38,10 @@ def use_bfloat16(precision: str, device: torch.device) -> bool:
     return precision == "bfloat16"
 
 
+class Stopped(Exception):  # noqa: N818 - no error: the answer of a thread that was asked to stop
+    """Raised in the threads of an iteration that is given up."""
+
+
 class Run:
     """A training run in its folder: state, one iteration, saving and restoring."""
 
@@ -49,9 +54,11 @@ class Run:
         replay = config.replay
         self.replay = Replay(folder / "replay", replay.window, replay.minimum, replay.share)
         self.bfloat16 = use_bfloat16(config.selfplay.precision, self.learner.device)
+        self.stop = threading.Event()  # set: the threads of the running iteration give it up
         self.iteration = 0  # iterations done
         self.new_rows = 0  # rows of the last iteration: what the learner is owed
         self.seconds = 0.0  # time spent in iterations, over all resumptions
+        self.last_seconds = 0.0  # of them in the last one
 
     def iterate(self, pool: ThreadPoolExecutor) -> dict[str, float]:
         """Run one iteration and save it; return its metrics."""
@@ -69,7 +76,8 @@ class Run:
         self.replay.add(self.iteration, rows)
         self.new_rows = len(rows.margins)
         self.iteration += 1
-        self.seconds += time.monotonic() - started
+        self.last_seconds = time.monotonic() - started
+        self.seconds += self.last_seconds
         metrics |= {
             "iteration": self.iteration,
             "seconds": self.seconds,
@@ -87,14 +95,14 @@ class Run:
     def _learn(self, progress: float) -> dict[str, float]:
         torch.set_num_threads(self.config.threads)
         started = time.monotonic()
-        metrics = self.learner.run(self.replay, self.new_rows, progress)
+        metrics = self.learner.run(self.replay, self.new_rows, progress, self._check)
         samples = metrics["steps"] * self.config.learner.batch
         return {**metrics, "samples_per_s": samples / (time.monotonic() - started)}
 
     def _play(self, evaluate: TorchEvaluator, simulations: int) -> tuple[Rows, dict[str, float]]:
         torch.set_num_threads(self.config.threads)
         started = time.monotonic()
-        rows = self.selfplay.run(evaluate, simulations)
+        rows = self.selfplay.run(evaluate, simulations, self._check)
         seconds = time.monotonic() - started
         plies = self.config.selfplay.games * self.config.selfplay.plies
         return rows, {
@@ -102,6 +110,10 @@ class Run:
             "plies_per_s": plies / seconds,
             "simulations_per_s": plies * simulations / seconds,
         }
+
+    def _check(self) -> None:
+        if self.stop.is_set():
+            raise Stopped
 
     def save(self) -> Path:
         """Write a checkpoint of everything."""
@@ -117,7 +129,10 @@ class Run:
             "bfloat16": self.bfloat16,
             "selfplay": self.selfplay.counters(),
             "learner": self.learner.counters(),
-            "replay": {"shards": sorted(self.replay.shards), "total": self.replay.total},
+            "replay": {
+                "shards": {str(k): self.replay.digests[k] for k in sorted(self.replay.shards)},
+                "total": self.replay.total,
+            },
         }
         folder = checkpoint.save_checkpoint(
             self.folder,
@@ -130,7 +145,7 @@ class Run:
         kept = [
             checkpoint.load_meta(path)["replay"]["shards"] for path in checkpoint.checkpoints(self.folder)
         ]
-        self.replay.prune_files({shard for shards in kept for shard in shards})
+        self.replay.prune_files({int(shard) for shards in kept for shard in shards})
         return folder
 
     def restore(self, folder: Path) -> None:
@@ -140,7 +155,8 @@ class Run:
         arrays = {k[len(prefix) :]: v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
         self.selfplay.restore(arrays, meta["selfplay"])
         self.learner.restore({k: v for k, v in tensors.items() if not k.startswith(prefix)}, meta["learner"])
-        self.replay.restore(meta["replay"]["shards"], meta["replay"]["total"])
+        shards = {int(k): digest for k, digest in meta["replay"]["shards"].items()}
+        self.replay.restore(shards, meta["replay"]["total"])
         self.iteration, self.new_rows = meta["iteration"], meta["new_rows"]
         self.seconds, self.bfloat16 = meta["seconds"], meta["bfloat16"]
 
@@ -160,8 +176,12 @@ def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) 
     run = open_run(config, folder, resume)
     budget = config.max_minutes * 60
     with ThreadPoolExecutor(2) as pool, Progress(run.config, folder, run.iteration, quiet) as progress:
-        while run.iteration < config.iterations and run.seconds < budget:
-            progress.show(run.iterate(pool), budget)
+        try:
+            # An iteration that would end beyond the budget is not begun.
+            while run.iteration < config.iterations and run.seconds + run.last_seconds < budget:
+                progress.show(run.iterate(pool), budget)
+        finally:
+            run.stop.set()  # after Ctrl-C the threads end within a ply or a step
     done = checkpoint.checkpoints(folder)
     return done[-1] if done else run.save()
 
@@ -169,6 +189,8 @@ def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) 
 def open_run(config: TrainConfig, folder: Path, resume: bool) -> Run:
     """Return the run in `folder`, new or restored from its newest checkpoint."""
     done = checkpoint.checkpoints(folder)
+    if resume and not done:
+        raise KalahError(f"{folder} holds no checkpoint to go on from; leave --resume out to begin.")
     if done and not resume:
         raise KalahError(f"{folder} holds a run already; go on with --resume, or choose another name=.")
     run_config = config
@@ -203,6 +225,8 @@ def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
     except KeyboardInterrupt:
         print(f"\nstopped; go on with: kalah train {config_path} {' '.join([*overrides, '--resume'])}")
         return 130
+    if not checkpoint.load_meta(last)["learner"]["steps"]:
+        print("nothing was learned: no game ended before the last iteration; raise selfplay.plies.")
     print(f"trained: {last}")
     print(f"play it: kalah arena net:{last},sims=64 greedy --rules {config.rules} --games 100")
     return 0

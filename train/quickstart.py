@@ -60,7 +60,7 @@ def main(overrides: list[str] | None = None, games: int = 200) -> int:
 
 def evaluate(config: TrainConfig, folder: Path, checkpoint: Path, games: int) -> dict[str, Any]:
     """Play the baselines and export; return the report without its times."""
-    torch.set_num_threads(2)
+    torch.set_num_threads(config.threads)
     net = f"net:{checkpoint},sims={SIMULATIONS}"
     print(f"playing {games} games (openings x 2 seats) against each of {', '.join(OPPONENTS)} ...")
     arena = run_arena([net, *OPPONENTS], parse_rules(config.rules), games, seed=1, against_first=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from agents.neural import sha256_of
 from kalah_env.errors import KalahError
 
 
@@ -30,6 +31,7 @@ class Replay:
         self.window, self.minimum, self.share = window, minimum, share
         self.total = 0  # rows ever added
         self.shards: dict[int, Rows] = {}
+        self.digests: dict[int, str] = {}  # SHA-256 of their files
         self._joined: Rows | None = None
 
     def __len__(self) -> int:
@@ -46,12 +48,13 @@ class Replay:
         save_file({name: np.ascontiguousarray(a) for name, a in rows._asdict().items()}, temporary)
         temporary.replace(self._path(iteration))
         self.shards[iteration] = rows
+        self.digests[iteration] = sha256_of(self._path(iteration))
         self.total += len(rows.margins)
         while len(self.shards) > 1:
             oldest = min(self.shards)
             if len(self) - len(self.shards[oldest].margins) < self.limit():
                 break
-            del self.shards[oldest]
+            del self.shards[oldest], self.digests[oldest]
         self._joined = None
 
     def prune_files(self, keep: set[int]) -> None:
@@ -60,17 +63,19 @@ class Replay:
             if int(path.stem) not in self.shards and int(path.stem) not in keep:
                 path.unlink(missing_ok=True)
 
-    def restore(self, iterations: list[int], total: int) -> None:
+    def restore(self, digests: dict[int, str], total: int) -> None:
         """Read back the shards of a checkpoint; `KalahError` if one is missing or damaged."""
-        self.total = total
-        self.shards = {}
-        for iteration in iterations:
+        self.total, self.digests, self.shards = total, dict(digests), {}
+        for iteration, digest in digests.items():
             path = self._path(iteration)
             try:
+                if sha256_of(path) != digest:
+                    raise ValueError("it is not the file that was written")
                 self.shards[iteration] = Rows(**load_file(path))
             except Exception as error:  # safetensors has errors of its own
                 raise KalahError(
-                    f"replay: {path} cannot be read ({error}); the run cannot be resumed."
+                    f"replay: {path} cannot be read ({error}); the run cannot be resumed, begin another "
+                    "one with another name=."
                 ) from None
         self._joined = None
 

@@ -5,6 +5,7 @@ plies. All state (unfinished games, random generator) can be saved and restored,
 run equals an uninterrupted one. The search is `agents/mcts.py`; rows: `replay.py`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,11 @@ class SelfPlay:
         for b in range(games):
             self._restart(b)
 
-    def run(self, evaluate: Evaluate, simulations: int) -> Rows:
-        """Play `config.plies` decisions in every game; return the rows of the games that ended."""
+    def run(self, evaluate: Evaluate, simulations: int, check: Callable[[], None] | None = None) -> Rows:
+        """Play `config.plies` decisions in every game; return the rows of the games that ended.
+
+        `check` is called before each; what it raises ends the run.
+        """
         config = SearchConfig(
             simulations,
             policy=self.config.policy,
@@ -108,6 +112,8 @@ class SelfPlay:
         finished: list[Rows] = []
         ended = np.zeros(len(self.states), np.bool_)
         for _ in range(self.config.plies):
+            if check:
+                check()
             found = self._search.run(self.rules, self.states, evaluate, self.rng)
             actions = found.actions if config.policy == "gumbel" else self._draw(found.policy)
             self._make_room()

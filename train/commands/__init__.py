@@ -41,7 +41,7 @@ def whole(low: int, high: int = 2**63) -> Any:
     def parse(text: str) -> int:
         # int() would take " 5", "1_000" and digits of other scripts
         if not (text.isascii() and text.isdigit() and len(text) < 20 and low <= int(text) <= high):
-            limit = f"{low} or more" if high == 2**63 else f"{low} to {high}"
+            limit = f"{low} to {high}"
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {limit}")
         return int(text)
 

@@ -75,9 +75,8 @@ def _print_tables(answer: dict[str, Any]) -> None:
     ]
     ranked = sorted(answer["elo"].items(), key=lambda item: -item[1]["elo"])
     elo = [[key, f"{r['elo']:+.0f}", _range(r["interval"], "{:+.0f}")] for key, r in ranked]
-    print(
-        f"{answer['rules']}: {answer['openings']} openings x 2 seats, seed {answer['seed']}; 95 % intervals"
-    )
+    count = f"{answer['openings']} opening{'s' if answer['openings'] > 1 else ''}"
+    print(f"{answer['rules']}: {count} x 2 seats, seed {answer['seed']}; 95 % intervals")
     _print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
     _print_table(["agent", "Elo", "interval"], elo)
 

@@ -5,7 +5,7 @@ import argparse
 from train.commands import add_json
 
 HELP = "Write a checkpoint as an ONNX file and compare both on the same positions; exit 1 if they differ."
-EXAMPLE = "kalah export runs/quickstart/checkpoint net.onnx"
+EXAMPLE = "kalah export runs/quickstart net.onnx"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
