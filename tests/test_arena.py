@@ -14,7 +14,7 @@ import pytest
 from agents.base import make_agent
 from kalah_env import KalahError, batch, engine, parse_rules, text
 from kalah_env.records import parse_record, replay
-from kalah_env.rules import num_actions
+from kalah_env.rules import PRESET_NAMES, num_actions
 from train.arena import make_openings, play_pairs, run_arena
 
 KALAH = parse_rules("kalah")
@@ -42,7 +42,7 @@ def swapper(rules, state):
     return rules.pits if rules.pits in legal else legal[-1]
 
 
-@pytest.mark.parametrize("spec", ["kalah", "mankalah", "kgp:pits=6,seeds=6", "ludii-kalah"])
+@pytest.mark.parametrize("spec", PRESET_NAMES)
 def test_openings_are_distinct_running_and_as_if_loaded(spec):
     rules = parse_rules(spec)
     openings = make_openings(rules, 100, 1)
@@ -240,7 +240,7 @@ def test_small_board_plays_the_openings_there_are():
     assert answer["results"][0]["games"] == 2 * answer["openings"]
 
 
-@pytest.mark.parametrize("spec", ["kalah:ply_limit=12", "mankalah:pits=3,seeds=3"])
+@pytest.mark.parametrize("spec", ["kalah:ply_limit=12", "mankalah:pits=3,seeds=3", *PRESET_NAMES])
 def test_records_replay_to_the_same_end(spec, tmp_path):
     rules = parse_rules(spec)
     file = tmp_path / "games.jsonl"

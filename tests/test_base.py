@@ -45,6 +45,7 @@ def entry(monkeypatch):
         (" greedy : seed = 7 ", "greedy:seed=7"),
         ("alphabeta:depth=08", "alphabeta:depth=8"),
         ("alphabeta:seed=1,nodes=500", "alphabeta:nodes=500,seed=1"),
+        ("mcts:c=0.50,sims=0800", "mcts:sims=800,c=0.5"),
     ],
 )
 def test_canonical_spec_makes_the_same_agent(spec, canonical):
@@ -87,6 +88,10 @@ def test_constructor_gets_converted_options(entry, spec, given, canonical):
         ("alphabeta:depth=0", "depth=0 is out of range; it is 1 to 250"),
         ("alphabeta:nodes=0", "nodes=0 is out of range"),
         ("alphabeta:ms=0.5", "ms=0.5 is not a whole number"),
+        ("mcts", "sims is missing; write mcts:sims=int,c=float,seed=int"),
+        ("mcts:sims=0", "sims=0 is out of range; it is 1 to 1000000"),
+        ("mcts:sims=9,c=-1", "c=-1.0 is out of range"),
+        ("mcts:sims=9,c=nan", "c=nan is out of range"),
         ("all", "path is missing; write all:PATH,sims=int,scale=float,noisy=bool,seed=int"),
         ("all:x,y", "path stands twice"),
         ("all:x,noisy=yes", "noisy=yes is not true or false"),
@@ -97,6 +102,7 @@ def test_bad_spec_is_one_clear_error(entry, spec, words):
     entry(
         random="agents.simple:RandomAgent",
         alphabeta="agents.alphabeta:AlphaBetaAgent",
+        mcts="agents.rollouts:RolloutAgent",
         all=f"{__name__}:Everything",
     )
     with pytest.raises(KalahError) as error:
@@ -105,7 +111,7 @@ def test_bad_spec_is_one_clear_error(entry, spec, words):
 
 
 def test_our_agents_are_registered():
-    assert {"random", "greedy", "alphabeta", "net", "onnx"} <= set(agent_names())
+    assert {"random", "greedy", "alphabeta", "mcts", "net", "onnx"} <= set(agent_names())
 
 
 def test_two_packages_with_one_name_are_an_error(monkeypatch):
@@ -142,14 +148,14 @@ def test_missing_module_of_ours_stays_a_bug(entry):
         make_agent("lost")
 
 
-@pytest.mark.parametrize("spec", ["random", "greedy", "alphabeta:depth=1"])
+@pytest.mark.parametrize("spec", ["random", "greedy", "alphabeta:depth=1", "mcts:sims=2"])
 def test_positions_that_cannot_be_played_are_an_error(spec):
     rules = parse_rules("kalah:pits=2,seeds=1")
     states = batch.new_games(rules, 2)
     batch.statuses(rules, states)[1] = 1
     with pytest.raises(KalahError, match="game 1 has ended"):
         make_agent(spec).act(rules, states)
-    with pytest.raises(KalahError, match=r"shape \(2, 9\); these rules need \(B, 10\)"):
+    with pytest.raises(KalahError, match=r"shape \(2, 10\); these rules need \(B, 11\)"):
         make_agent(spec).act(rules, states[:, 1:])
 
 

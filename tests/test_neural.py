@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from families import SMALL, random_game
 
 from agents.encoding import COUNT_CLASSES, encode, num_features
-from agents.network import KalahNet, NetConfig, margin_bins, pick_device, utility
+from agents.network import KalahNet, NetConfig, margin_bins, margin_step, pick_device, utility
 from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
-from kalah_env import batch
+from kalah_env import batch, engine
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, parse_rules
+from kalah_env.rules import PRESET_NAMES, Rules, parse_rules, side_pits
 from kalah_env.text import parse_position
 from train import export
 
@@ -47,18 +48,62 @@ def test_encoding_is_the_movers_view() -> None:
     assert features.shape[1] == num_features(rules)
 
 
-def test_margin_bins_read_back_exactly() -> None:
+def turned(rules: Rules, states: np.ndarray) -> np.ndarray:
+    """Return the states with the sides exchanged: what south has north has, and the other one moves."""
+    half = side_pits(rules) + 1
+    out = states.copy()
+    out[:, :half], out[:, half : 2 * half] = states[:, half : 2 * half], states[:, :half]
+    batch.extras(rules, out)[:, engine.SIDE] ^= 1
+    return out
+
+
+@pytest.mark.parametrize("spec", PRESET_NAMES)
+def test_a_position_and_its_mirror_look_alike(spec: str) -> None:
+    rules = parse_rules(spec)
+    states = export.sample_positions(rules, 100)
+    features, facts = encode(rules, states)
+    for ours, theirs in zip((features, facts), encode(rules, turned(rules, states)), strict=True):
+        assert np.array_equal(ours, theirs)
+    # Nothing of a side is lost: boards that differ, for the mover, look different.
+    boards = np.where(batch.sides(rules, states)[:, None] == 1, turned(rules, states), states)
+    extras = 2 * side_pits(rules) + 2
+    assert len(np.unique(features, axis=0)) == len(np.unique(boards[:, : extras + engine.PHASE + 1], axis=0))
+    assert features.shape == (100, num_features(rules))
+    total = states[:, :extras].sum(1)
+    assert facts[:, 2].tolist() == (total if rules.win else total / 2).tolist()
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_margin_bins_read_back_exactly(step: int) -> None:
     """A distribution that is certain of one bin gives back the margin it stands for, for either parity."""
     seeds = 12
     for on_board in range(seeds + 1):
-        for remaining in range(-on_board, on_board + 1, 2):
-            chosen = margin_bins(np.array([remaining]), seeds)
-            logits = torch.full((1, seeds + 1), -100.0)
+        for remaining in range(-on_board, on_board + 1, step):
+            chosen = margin_bins(np.array([remaining]), seeds, step)
+            logits = torch.full((1, 2 * seeds // step + 1), -100.0)
             logits[0, chosen[0]] = 100.0
             facts = torch.tensor([[3.0, float(on_board), 6.0]])
             value, final = utility(torch.zeros(1, 3), logits, facts, seeds, 0.0)
             assert final.item() == pytest.approx(remaining + 3)
             assert value.item() == pytest.approx((remaining + 3) / 6)
+
+
+@pytest.mark.parametrize("spec", SMALL.values(), ids=SMALL)
+def test_bins_are_two_seeds_apart_only_where_margins_have_one_parity(spec: str) -> None:
+    """Random games: what is left to win has the parity of the seeds in the pits, or there is a bin for it."""
+    rules = parse_rules(spec)
+    step = margin_step(rules)
+    pits = side_pits(rules)
+    odd = 0
+    for state in export.sample_positions(rules, 200):
+        end = state.copy()
+        random_game(rules, np.random.default_rng(0), end)
+        if rules.win or batch.statuses(rules, end) != engine.OVER:
+            continue
+        remaining = engine.margin(rules, end) - engine.margin(rules, state)
+        in_pits = state[: 2 * pits + 2].sum() - state[pits] - state[2 * pits + 1]
+        odd += (remaining - in_pits) % 2
+    assert (odd > 0) == (step == 1)
 
 
 def test_utility_mixes_sign_and_margin() -> None:
@@ -92,12 +137,14 @@ def test_bfloat16_is_close_to_float32() -> None:
     assert not np.array_equal(values, rough_values)
 
 
+@pytest.mark.parametrize("spec", [*PRESET_NAMES, "hus:directions=2,pie=true"])
 @pytest.mark.parametrize("sims", [0, 8])
-def test_net_agent_plays_legal_moves_and_is_seeded(folder: Path, sims: int) -> None:
-    rules = parse_rules("kalah:pits=4,seeds=3")
+def test_net_agent_plays_legal_moves_and_is_seeded(tmp_path: Path, sims: int, spec: str) -> None:
+    rules = parse_rules(spec)
+    save_net(tmp_path, random_net(rules), rules)
     states = export.sample_positions(rules, 50)
-    first = NetAgent(str(folder), sims=sims, seed=1).act(rules, states)
-    again = NetAgent(str(folder), sims=sims, seed=1).act(rules, states)
+    first = NetAgent(str(tmp_path), sims=sims, seed=1).act(rules, states)
+    again = NetAgent(str(tmp_path), sims=sims, seed=1).act(rules, states)
     masks = batch.legal_masks(rules, states)
     assert (masks[np.arange(len(states)), first] == 1).all()
     assert first.tolist() == again.tolist()
@@ -156,6 +203,22 @@ def test_onnx_equals_torch_and_plays(folder: Path, tmp_path: Path) -> None:
     # Parity can fail: the same file against another network.
     assert not export.parity(random_net(rules, 1), rules, out)["ok"]
     assert sorted(path.name for path in out.parent.iterdir()) == ["net.onnx"]
+
+
+@pytest.mark.parametrize(
+    "name", ["kalaha-philos", "bao-philos", *(pytest.param(n, marks=pytest.mark.slow) for n in PRESET_NAMES)]
+)
+def test_every_family_is_exported_and_plays_alike(name: str, tmp_path: Path) -> None:
+    """Few run by default, of odd heads and of two directions: an export takes seconds."""
+    rules = parse_rules(SMALL[name])
+    save_net(tmp_path / "net", random_net(rules), rules)
+    report = export.export_checkpoint(str(tmp_path / "net"), str(tmp_path / "net.onnx"))
+    assert report["ok"]
+    exported = OnnxAgent(str(tmp_path / "net.onnx"), sims=4)
+    assert exported.trained == rules
+    states = export.sample_positions(rules, 30)
+    ours = NetAgent(str(tmp_path / "net"), sims=4).act(rules, states)
+    assert (exported.act(rules, states) == ours).mean() > 0.9
 
 
 @pytest.mark.parametrize("out", ["net.txt", "."])

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from families import SMALL
 from training import play, uniform
 
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, parse_rules
+from kalah_env.rules import Rules, parse_rules, side_pits
 from train.config import SelfPlay as SelfPlayConfig
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 
 
-@pytest.mark.parametrize("spec", ["kalah:pits=4,seeds=3", "mankalah:pits=3,seeds=3", "kgp:pits=4,seeds=2"])
+@pytest.mark.parametrize("spec", [*SMALL.values(), "kalah:pits=4,seeds=3", "bao-philos:pits=3,pie=true"])
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
 def test_selfplay_rows_are_decisions_with_proper_targets(spec: str, policy: str) -> None:
     rules = parse_rules(spec)
@@ -25,14 +26,16 @@ def test_selfplay_rows_are_decisions_with_proper_targets(spec: str, policy: str)
     assert (masks.sum(1) > 1).all()
     assert np.allclose(rows.policies.sum(1), 1, atol=1e-4)
     assert (rows.policies[masks == 0] == 0).all()
-    total = 2 * rules.pits * rules.seeds
+    total = 1 if rules.win else 2 * rules.pits * rules.seeds
     assert (np.abs(rows.margins) <= total).all()
-    assert ((rows.margins - total) % 2 == 0).all()
+    assert (rows.margins > 0).any()
+    assert (rows.margins < 0).any()
 
 
-def test_selfplay_margins_are_those_of_the_replayed_game() -> None:
+@pytest.mark.parametrize("spec", ["mankalah:pits=3,seeds=2", "hus:pits=4,pie=true"])
+def test_selfplay_margins_are_those_of_the_replayed_game(spec: str) -> None:
     """Replays whole games by their moves; swaps included, each row's margin is its own player's."""
-    rules = parse_rules("mankalah:pits=3,seeds=2")
+    rules = parse_rules(spec)
     config = SelfPlayConfig(games=1, plies=1, simulations=[2], random_plies=0)
     selfplay = SelfPlay(rules, config, seed=5)
     swaps = 0
@@ -54,7 +57,8 @@ def check_game(rules: Rules, rows: Rows, last: np.ndarray, length: int) -> int:
         if i:
             before = rows.states[i - 1].copy()
             extras = batch.extras(rules, before)
-            same_board = (before[: 2 * rules.pits + 2] == state[: 2 * rules.pits + 2]).all()
+            size = 2 * side_pits(rules) + 2
+            same_board = (before[:size] == state[:size]).all()
             if extras[engine.PHASE] == engine.SWAP and same_board:
                 south_player = 1 - south_player
                 swaps += 1

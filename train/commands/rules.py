@@ -68,8 +68,8 @@ def _print_table(presets: list[dict[str, Any]]) -> None:
 
 
 def _print_one(one: dict[str, Any]) -> None:
-    print(f"{one['rules']}\n{one['about']} (source: {one['source']})")
-    print(f"start: {one['start']}\n\n* = deviates from kalah")
+    print(f"{one['rules']}\n{one['about']}\nsource: {one['source']}\nstart: {one['start']}")
+    print("options, with * where they deviate from kalah:")
     base = _options(preset_rules("kalah"))
     for option in OPTIONS:
         value = one["options"][option.name]
