@@ -173,7 +173,12 @@ PRESETS = (
         "FairKalah, EAAI 2022; Irving et al. 2000",
         "empty capture; also played from published balanced positions",
     ),
-    Preset("openspiel-mancala", {}, "OpenSpiel `mancala`", "equal to kalah; named for who compares with OpenSpiel"),
+    Preset(
+        "openspiel-mancala",
+        {},
+        "OpenSpiel `mancala`",
+        "equal to kalah; named for who compares with OpenSpiel",
+    ),
     Preset(
         "ludii-kalah",
         {"end": End.MOVER},
