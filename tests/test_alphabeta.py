@@ -225,7 +225,7 @@ def test_one_millisecond_still_gives_a_good_move():
     assert batch.legal_masks(rules, states)[np.arange(len(states)), moves].all()
 
 
-def test_interrupt_ends_a_long_search():
+def test_interrupt_ends_a_long_search(interruptible):
     rules = parse_rules("kalah:seeds=6")
     search(rules, batch.new_games(rules, 1), depth=1)
     main = threading.main_thread().ident

@@ -154,7 +154,7 @@ def test_plays_every_preset(spec: str) -> None:
     assert pairs.scores.mean() > 0.6
 
 
-def test_interrupt_ends_a_long_search() -> None:
+def test_interrupt_ends_a_long_search(interruptible: None) -> None:
     rules = parse_rules("kalah:seeds=6")
     states = batch.new_games(rules, 2)
     search(rules, states, 1)
