@@ -99,7 +99,12 @@ PRESETS = (
         "FairKalah, EAAI 2022; Irving et al. 2000",
         "empty capture; also played from published balanced positions",
     ),
-    Preset("openspiel-mancala", {}, "OpenSpiel `mancala`", "same as kalah, leftovers to their owner"),
+    Preset(
+        "openspiel-mancala",
+        {},
+        "OpenSpiel `mancala`",
+        "equal to kalah; named for who compares with OpenSpiel",
+    ),
     Preset(
         "openspiel-oware",
         {**_AWARI, "skip_origin": 1, "grand_slam": GrandSlam.VOID},
