@@ -103,7 +103,7 @@ PRESETS = (
         "openspiel-mancala",
         {},
         "OpenSpiel `mancala`",
-        "equal to kalah; named for who compares with OpenSpiel",
+        "equal to kalah; for comparing with OpenSpiel",
     ),
     Preset(
         "openspiel-oware",
