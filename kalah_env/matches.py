@@ -94,11 +94,11 @@ def south_reward(rules, s, divisor, by_margin):
 
 
 @njit
-def _turn(rules, states, south, seats, divisors, by_margin, actions, waits, rewards, reward, ended):
+def _turn(rules, states, south, seats, winners, divisors, by_margin, actions, waits, rewards, reward, ended):
     """Play one legal action in each running game that does not wait, then score the games that end.
 
     rewards: (B, 2), reward: (B,) of who acted or sits at `seats`, ended: (2, B) bool, over and
-    truncated; all of them 0 before.
+    truncated; all of them 0 before. winners: (B,) the last winner, who stays where nobody wins.
     """
     at = engine.board_size(rules)
     swap = engine.pit_actions(rules)
@@ -114,6 +114,8 @@ def _turn(rules, states, south, seats, divisors, by_margin, actions, waits, rewa
             rewards[b, south[b]] = value
             rewards[b, 1 - south[b]] = 0.0 - value
             reward[b] = rewards[b, actor]
+            if value != 0.0:
+                winners[b] = south[b] if value > 0.0 else 1 - south[b]
             ended[0, b] = True
         elif s[at + engine.STATUS] == engine.TRUNCATED:
             ended[1, b] = True
@@ -250,12 +252,8 @@ class Matches:
         if bad:
             self.rewards[self.illegal, self.seats[self.illegal]] = -1.0
             self.reward[self.illegal] = -1.0
+            self.winners[self.illegal] = 1 - self.seats[self.illegal]
             self.terminated |= self.illegal
-
-    def end(self, which: np.ndarray) -> None:
-        """Remember who won the games `which`; where nobody did, the winner before stays."""
-        first, second = self.rewards[which].T
-        self.winners[which] = np.where(first == second, self.winners[which], second > first)
 
     def observe(self, which: Any = slice(None)) -> tuple[Observation, np.ndarray]:
         """Return fresh observations of the games `which`, and the player to move: (B,) int64.
@@ -294,7 +292,7 @@ class Matches:
         outcome = self.rewards, self.reward, self._ended
         for array in outcome:
             array.fill(0)
-        games = self.states, self.south, self.seats, self.divisors
+        games = self.states, self.south, self.seats, self.winners, self.divisors
         _turn(self.rules, *games, self._by_margin, actions, waits, *outcome)
 
     def _answer(self, rng: np.random.Generator) -> None:

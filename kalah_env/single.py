@@ -91,9 +91,7 @@ class KalahEnv(gymnasium.Env[Observation, Any]):
         now = self.matches
         now.play(actions, self.np_random)
         reward, terminated, truncated = float(now.reward[0]), bool(now.terminated[0]), bool(now.truncated[0])
-        if terminated or truncated:
-            now.end(GAME)
-            self._running = False
+        self._running = not (terminated or truncated)
         observation, info = self._seen()
         info["rewards"] = now.rewards[0].copy()
         if now.opponent is not None:

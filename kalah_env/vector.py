@@ -108,7 +108,6 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
         if done.any():
             which = np.flatnonzero(done)
             infos |= self._final(done, which)
-            now.end(which)
             now.begin(which, self.np_random)
         observation, infos["to_move"] = now.observe()
         return observation, *result, infos
