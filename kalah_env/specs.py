@@ -127,6 +127,9 @@ def _kind(annotation: Any) -> type:
 def _convert(name: str, key: str, text: str, annotation: Any) -> Any:
     kind = _kind(annotation)
     try:
+        # int() and float() would also take digits of other scripts and 1_000.
+        if kind in (int, float) and not (text.isascii() and "_" not in text):
+            raise ValueError
         return {"true": True, "false": False}[text] if kind is bool else kind(text)
     except (ValueError, KeyError):
         raise KalahError(f"agent {name}: {key}={text} is not {_KINDS[kind]}.") from None

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents import base
 from agents.base import GROUP, agent_names, make_agent
-from kalah_env import KalahError, batch, parse_rules
+from kalah_env import KalahError, batch, parse_rules, specs
 
 
 class Everything:
@@ -32,7 +31,7 @@ def entry(monkeypatch):
     def install(**targets):
         found = [EntryPoint(name, value, GROUP) for name, value in targets.items()]
         monkeypatch.setattr(
-            base, "entry_points", lambda group, name=None: [e for e in found if name in (None, e.name)]
+            specs, "entry_points", lambda group, name=None: [e for e in found if name in (None, e.name)]
         )
 
     return install
@@ -116,7 +115,7 @@ def test_our_agents_are_registered():
 
 def test_two_packages_with_one_name_are_an_error(monkeypatch):
     found = [EntryPoint("random", target, GROUP) for target in ("agents.simple:RandomAgent", "other:Agent")]
-    monkeypatch.setattr(base, "entry_points", lambda **_: found)
+    monkeypatch.setattr(specs, "entry_points", lambda **_: found)
     with pytest.raises(KalahError, match=r"ambiguous: agents\.simple:RandomAgent, other:Agent"):
         make_agent("random")
 
