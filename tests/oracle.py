@@ -142,7 +142,9 @@ class Game:
         """Return the legal moves: pits first, then pits the other way, then swap."""
         if self.over or self.truncated:
             return []
-        moves = [f"{k}{way if self.options['directions'] == 2 else ''}" for k, way in self._choices(self.mover)]
+        moves = [
+            f"{k}{way if self.options['directions'] == 2 else ''}" for k, way in self._choices(self.mover)
+        ]
         return [*moves, "swap"] if self.phase == "swap" else moves
 
     def _choices(self, side: str) -> list[tuple[int, str]]:
@@ -163,7 +165,9 @@ class Game:
         origin = self.board.pits[side][k - 1]
         last = self._sow(side, origin, origin.take_all(), way, origin)
         feeds = self.board.lie_in(other(side)) > 0
-        slams = self.options["grand_slam"] == "illegal" and self._takes_all(side, self._chain(side, last, way))
+        slams = self.options["grand_slam"] == "illegal" and self._takes_all(
+            side, self._chain(side, last, way)
+        )
         self.board.restore(before)
         return (feeds or not hungry) and not slams
 
