@@ -21,10 +21,7 @@ from kalah_env.rules import PRESET_NAMES, Rules, num_actions, parse_rules
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "data" / "positions.json").read_text())["cases"]
 PERFT = json.loads((HERE / "data" / "perft.json").read_text())["perft"]
-
-
 COUNTS = specs_and_games(200)
-SLOW_COUNTS = specs_and_games(4000)  # 2,000 at a preset's own size, 2,000 on others
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -147,7 +144,8 @@ def test_plain_python_plays_the_same_games():
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("preset", PRESET_NAMES)
 def test_thousands_of_games_are_played_alike(preset):
-    counts = {spec: n for spec, n in SLOW_COUNTS.items() if spec.partition(":")[0] == preset}
+    """2,000 games of each preset at its own size, 2,000 on others, and random options."""
+    counts = {spec: n for spec, n in specs_and_games(4000).items() if spec.partition(":")[0] == preset}
     for spec, games in counts.items():
         _check_oracle(spec, games)
         _check_batch(spec, games)
