@@ -1,7 +1,9 @@
-"""2,000 random games in lockstep with OpenSpiel's `mancala`, an engine of other people.
+"""2,000 random games in lockstep with OpenSpiel's `mancala` and `oware`, engines of other people.
 
-Its board is a ring of 14: north's store, south's pits, south's store, north's pits; an action is an
-index of that ring; left-over seeds stay on its last board and count only in its returns.
+The board of `mancala` is a ring of 14: north's store, south's pits, south's store, north's pits; an
+action is an index of that ring; left-over seeds stay on its last board and count only in its returns.
+The board of `oware` is south's houses, north's houses, both scores, in shares of 48; an action is the
+mover's house. It ends where a position is repeated since the last capture; there comparison stops.
 """
 
 import numpy as np
@@ -37,3 +39,47 @@ def test_lockstep(spec, games):
         theirs, ours = [theirs[b] for b in going], ours[going]
         batch.step(rules, ours, np.array(actions, np.int64))
     assert finished == games
+
+
+def _oware_board(state) -> list[int]:
+    *houses, south, north = (round(48 * share) for share in state.observation_tensor(0))
+    return [*houses[:6], south, *houses[6:], north]
+
+
+def test_oware_in_lockstep():
+    rules, rng = parse_rules("openspiel-oware:ply_limit=0"), np.random.default_rng(5)
+    ends = {"over": 0, "repeated": 0}
+    for ours in batch.new_games(rules, 2000)[:, None]:
+        theirs, since_capture = pyspiel.load_game("oware").new_initial_state(), set()
+        while True:
+            side, over = batch.sides(rules, ours)[0], batch.statuses(rules, ours)[0] == engine.OVER
+            position = (side, *ours[0, :14].tolist())
+            if position in since_capture and not over:
+                assert theirs.is_terminal()
+                ends["repeated"] += 1
+                break
+            since_capture.add(position)
+            legal = np.flatnonzero(batch.legal_masks(rules, ours)[0]).tolist()
+            assert theirs.legal_actions() == legal, str(theirs)
+            assert theirs.is_terminal() == over
+            assert _oware_board(theirs) == ours[0, :14].tolist()
+            if over:
+                sign = np.sign(batch.margins(rules, ours)[0])
+                assert theirs.returns() == [sign, -sign]
+                ends["over"] += 1
+                break
+            assert theirs.current_player() == side
+            action = int(rng.choice(legal))
+            theirs.apply_action(action)
+            if batch.step(rules, ours, np.array([action]))[0]:
+                since_capture.clear()
+    assert ends["over"] > 1000
+    assert ends["repeated"] > 0
+
+
+def test_oware_perft():
+    """Counts of OpenSpiel's `oware`, taken with its Python interface."""
+    rules = parse_rules("openspiel-oware")
+    path = np.repeat(batch.new_games(rules, 1), 7, axis=0)
+    leaves = [int(engine.perft(rules, path, depth)) for depth in range(1, 7)]
+    assert leaves == [6, 36, 190, 1014, 5219, 27332]
