@@ -53,7 +53,7 @@ DEVIATIONS = {
     "mankalah": {"pits": 7, "seeds": 7, "first_again": "false", "pie": "true"},
     "fairkalah": {"capture_empty": "true"},
     "openspiel-mancala": {},
-    "openspiel-oware": {**AWARI, "skip_origin": "true", "grand_slam": "void"},
+    "openspiel-oware": {**AWARI, "skip_origin": "true", "grand_slam": "void", "early_stop": "sweep"},
     "ludii-kalah": {"end": "mover"},
     "hus": {**FOUR, "capture_rows": "both", "end": "mover"},
     "bohnenspiel": {**UNSOWN, "seeds": 6, "capture": "count"}

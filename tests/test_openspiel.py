@@ -1,4 +1,4 @@
-"""2,000 random games in lockstep with OpenSpiel's `mancala` and `oware`, engines of other people.
+"""Random games in lockstep with OpenSpiel's `mancala` and `oware`, engines of other people.
 
 The board of `mancala` is a ring of 14: north's store, south's pits, south's store, north's pits; an
 action is an index of that ring; left-over seeds stay on its last board and count only in its returns.
@@ -48,32 +48,38 @@ def _oware_board(state) -> list[int]:
 
 def test_oware_in_lockstep():
     rules, rng = parse_rules("openspiel-oware:ply_limit=0"), np.random.default_rng(5)
-    ends = {"over": 0, "repeated": 0}
-    for ours in batch.new_games(rules, 2000)[:, None]:
-        theirs, since_capture = pyspiel.load_game("oware").new_initial_state(), set()
-        while True:
-            side, over = batch.sides(rules, ours)[0], batch.statuses(rules, ours)[0] == engine.OVER
-            position = (side, *ours[0, :14].tolist())
-            if position in since_capture and not over:
-                assert theirs.is_terminal()
+    theirs = [(pyspiel.load_game("oware").new_initial_state(), set()) for _ in range(600)]
+    ours, ends = batch.new_games(rules, len(theirs)), {"over": 0, "repeated": 0}
+    while theirs:
+        masks, sides = batch.legal_masks(rules, ours), batch.sides(rules, ours)
+        margins, overs = batch.margins(rules, ours), batch.statuses(rules, ours) == engine.OVER
+        going, actions = [], []
+        for b, (state, since_capture) in enumerate(theirs):
+            position = (int(sides[b]), *ours[b, :14].tolist())
+            if position in since_capture:
+                assert state.is_terminal()
                 ends["repeated"] += 1
-                break
+                continue
             since_capture.add(position)
-            legal = np.flatnonzero(batch.legal_masks(rules, ours)[0]).tolist()
-            assert theirs.legal_actions() == legal, str(theirs)
-            assert theirs.is_terminal() == over
-            assert _oware_board(theirs) == ours[0, :14].tolist()
-            if over:
-                sign = np.sign(batch.margins(rules, ours)[0])
-                assert theirs.returns() == [sign, -sign]
+            legal = np.flatnonzero(masks[b]).tolist()
+            assert state.legal_actions() == legal, str(state)
+            assert state.is_terminal() == overs[b]
+            assert _oware_board(state) == ours[b, :14].tolist()
+            if overs[b]:
+                assert state.returns() == [np.sign(margins[b]), -np.sign(margins[b])]
                 ends["over"] += 1
-                break
-            assert theirs.current_player() == side
-            action = int(rng.choice(legal))
-            theirs.apply_action(action)
-            if batch.step(rules, ours, np.array([action]))[0]:
+                continue
+            assert state.current_player() == sides[b]
+            going.append(b)
+            actions.append(int(rng.choice(legal)))
+            state.apply_action(actions[-1])
+        theirs, ours = [theirs[b] for b in going], ours[going]
+        captured = batch.step(rules, ours, np.array(actions, np.int64))
+        for (_, since_capture), seeds in zip(theirs, captured, strict=True):
+            if seeds:
                 since_capture.clear()
-    assert ends["over"] > 1000
+    assert sum(ends.values()) == 600
+    assert ends["over"] > 300
     assert ends["repeated"] > 0
 
 
