@@ -107,7 +107,7 @@ PRESETS = (
     ),
     Preset(
         "openspiel-oware",
-        {**_AWARI, "skip_origin": 1, "grand_slam": GrandSlam.VOID},
+        {**_AWARI, "skip_origin": 1, "grand_slam": GrandSlam.VOID, "early_stop": EarlyStop.SWEEP},
         "OpenSpiel `oware`",
         "awari: origin skipped, taking all captures nothing, repetition ends by the ply limit",
     ),

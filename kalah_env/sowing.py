@@ -137,7 +137,7 @@ def _counts(rules, s, side, origin, i, step):
     pits = rules.pits
     if rules.capture_sides == 0 and (i > pits) == (side == 1):
         return False
-    seeds = _after(rules, s, side, origin, i, step)
+    seeds = int(_after(rules, s, side, origin, i, step))  # int: 1 << 24 is beyond int16 in plain Python
     return seeds < 25 and (rules.capture_counts >> seeds) & 1 == 1
 
 

@@ -35,7 +35,7 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     size, *parts = (part.strip() for part in match[1].split(","))
     if size.lstrip("0") != _size(rules):
         raise KalahError(
-            f"position {_short(text)} has {size!r} pits a row, the rules {_size(rules)}: {form}."
+            f"position {_short(text)} has {_short(size)} pits a row, the rules {_size(rules)}: {form}."
         )
     numbers = [_number(part, text) for part in parts]
     letter, word = match[2] or "S", match[3]

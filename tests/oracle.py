@@ -53,7 +53,7 @@ DEVIATIONS = {
     "mankalah": {"pits": 7, "seeds": 7, "first_again": "false", "pie": "true"},
     "fairkalah": {"capture_empty": "true"},
     "openspiel-mancala": {},
-    "openspiel-oware": {**AWARI, "skip_origin": "true", "grand_slam": "void"},
+    "openspiel-oware": {**AWARI, "skip_origin": "true", "grand_slam": "void", "early_stop": "sweep"},
     "ludii-kalah": {"end": "mover"},
     "hus": {**FOUR, "capture_rows": "both", "end": "mover"},
     "bohnenspiel": {**UNSOWN, "seeds": 6, "capture": "count"}
@@ -96,7 +96,7 @@ class Game:
         self.total = sum(self.board.counts())
         self.seats = {"S": 0, "N": 1}  # side of the board -> player
         self.plies = 0
-        self.captured = 0  # by the latest ply
+        self.captured = self.laps = 0  # by the latest ply
         self.again = False  # the latest ply earned a further move
         self.over = self.truncated = False
         self.winner = ""  # where the player who can still move wins
@@ -219,12 +219,16 @@ class Game:
             return hole.owner != side or self.options["sow_store"] == "none"
         return hole is origin and self._is("skip_origin")
 
+    def _may_go_on(self) -> bool:
+        return self.laps < self.options["lap_limit"]
+
     # One row a side.
 
     def _sow_and_capture(self, origin: Hole, way: str) -> tuple[Hole, bool]:
-        last, laps = self._sow(self.mover, origin, origin.take_all(), way, origin), 1
-        while self._is("relay") and not last.store and last.seeds > 1 and laps < self.options["lap_limit"]:
-            last, laps = self._sow(self.mover, last, last.take_all(), way, last), laps + 1
+        last, self.laps = self._sow(self.mover, origin, origin.take_all(), way, origin), 1
+        while self._is("relay") and not last.store and last.seeds > 1 and self._may_go_on():
+            self.laps += 1
+            last = self._sow(self.mover, last, last.take_all(), way, last)
         if self.options["capture"] == "opposite":
             return last, self._capture_facing(last)
         if self.options["capture"] == "count":
@@ -272,20 +276,20 @@ class Game:
 
     def _sow_and_sow_on(self, origin: Hole, way: str) -> tuple[Hole, bool]:
         """Sheet 004, Bao: laps round the own two rows, with captured seeds or those of the pit reached."""
-        last, laps = self._sow(self.mover, origin, origin.take_all(), way, origin), 1
-        while last.seeds > 1 and laps < self.options["lap_limit"]:
-            laps += 1
+        last, self.laps = self._sow(self.mover, origin, origin.take_all(), way, origin), 1
+        while last.seeds > 1 and self._may_go_on():
             booty = self._booty(last)
+            if not booty and not self._is("relay"):
+                break
+            self.laps += 1
             if booty:
                 seeds = sum(hole.take_all() for hole in booty)
                 self.captured += seeds
                 last = self._sow(self.mover, last, seeds, way, None)
                 if self.options["end"] == "either" and not self.board.lie_in_front(other(self.mover)):
                     break  # won: no further lap
-            elif self._is("relay"):
-                last = self._sow(self.mover, last, last.take_all(), way, last)
             else:
-                break
+                last = self._sow(self.mover, last, last.take_all(), way, last)
         return last, self.captured > 0
 
     def _booty(self, last: Hole) -> list[Hole]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
+from kalah_env.options import Option
 from kalah_env.rules import OPTIONS, PRESET_NAMES, Rules, parse_rules
 
 
@@ -38,26 +39,38 @@ def spec_or_none(preset: str, changes: dict[str, str]) -> str | None:
     return spec
 
 
+def option_words(option: Option) -> list[str]:
+    """Return texts of an option's values, few where it has thousands, sets of up to three numbers."""
+    if option.is_set:
+        return ["1", "2", "3", "2+3", "2+4+6", "1+3+4", "24"]
+    if option.name == "lap_limit":
+        return ["1", "2", "5", "30", "1000"]
+    if option.name == "ply_limit":
+        return ["0", "7", "25", "200"]
+    return [str(value) for value in option.values]
+
+
 @st.composite
-def specs(draw, **fixed: str) -> str:
-    """Draw a valid rules text: any preset, any options; `fixed` ones as given."""
-    preset = draw(st.sampled_from(PRESET_NAMES))
-    changes = dict(fixed)
+def specs(draw, **fixed: str) -> str | None:
+    """Draw a valid rules text: any preset that allows the `fixed` options, any other options."""
+    bases = [preset for preset in PRESET_NAMES if spec_or_none(preset, fixed)]
+    preset, changes = draw(st.sampled_from(bases)), dict(fixed)
     for option in OPTIONS:
-        if option.name in fixed or draw(st.booleans()):
-            continue
-        words = [str(v) for v in option.values] if isinstance(option.values, range) else option.values
-        changes[option.name] = draw(st.sampled_from(words))
-    spec = spec_or_none(preset, changes)
-    return spec if spec else draw(specs(**fixed))
+        if option.name not in fixed and draw(st.integers(0, 3)) == 3:
+            change = {option.name: draw(st.sampled_from(option_words(option)))}
+            # What clashes with what was drawn before is left out.
+            changes |= change if spec_or_none(preset, changes | change) else {}
+    return spec_or_none(preset, changes)
 
 
 @st.composite
 def positions(draw, rules: Rules, most: int = 16) -> np.ndarray:
     """Draw a settled state (S,) of `rules` with at most `most` seeds in a pit."""
-    counts = st.lists(st.integers(0, most), min_size=2 * rules.pits + 2, max_size=2 * rules.pits + 2)
+    board = int(engine.board_size(rules))
     state = np.zeros(batch.state_size(rules), np.int16)
-    state[: 2 * rules.pits + 2] = draw(counts)
+    state[:board] = draw(st.lists(st.integers(0, most), min_size=board, max_size=board))
+    if rules.rows == 2:
+        state[[board // 2 - 1, board - 1]] = 0
     extras = batch.extras(rules, state)
     extras[engine.SIDE] = draw(st.sampled_from((engine.SOUTH, engine.NORTH)))
     phases = (engine.MID, engine.FIRST, engine.SWAP) if rules.pie else (engine.MID, engine.FIRST)

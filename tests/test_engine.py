@@ -6,94 +6,25 @@ options and loaded positions. What must hold of any position stands in `test_pro
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lockstep import digest, engine_games, specs_and_games, start_of
 from oracle import Game
-from strategies import spec_or_none
 
 from kalah_env import batch, engine, text
-from kalah_env.rules import OPTIONS, PRESET_NAMES, parse_rules
+from kalah_env.rules import PRESET_NAMES, Rules, num_actions, parse_rules
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "data" / "positions.json").read_text())["cases"]
 PERFT = json.loads((HERE / "data" / "perft.json").read_text())["perft"]
+COUNTS = specs_and_games(200)
 
 
-def _known(spec: str) -> bool:
-    return spec.partition(":")[0] in PRESET_NAMES
-
-
-def _lockstep_specs() -> list[str]:
-    sizes = ((1, 1), (1, 12), (2, 3), (3, 12), (6, 4), (12, 12))
-    specs = [*PRESET_NAMES]
-    specs += [f"{name}:pits={p},seeds={s}" for name in PRESET_NAMES for p, s in sizes]
-    rng = random.Random(20)
-    while len(specs) < 150:
-        changes = {"pits": str(rng.randint(1, 7)), "seeds": str(rng.randint(1, 9))}
-        for option in OPTIONS[2:]:
-            if option.name == "ply_limit":
-                changes["ply_limit"] = rng.choice(("0", "0", "7", "25"))
-            elif rng.random() < 0.4:
-                changes[option.name] = rng.choice(option.values)
-        spec = spec_or_none(rng.choice(PRESET_NAMES), changes)
-        specs += [spec] if spec else []
-    return specs
-
-
-SPECS = _lockstep_specs()
-
-
-def _starts(spec: str) -> list[str | None]:
-    """Return three starts of a game: the usual one, a position `first`, and one in mid-game."""
-    rng = random.Random(spec)
-    rules = parse_rules(spec)
-    starts: list[str | None] = [None]
-    for word in (" first", " swap" if rules.pie else ""):
-        most = rng.choice((1, 3, 2 * rules.pits + 2, 30))
-        counts = [rng.randint(0, 9) for _ in "SN"] + [rng.randint(0, most) for _ in range(2 * rules.pits)]
-        starts.append(f"<{rules.pits},{','.join(map(str, counts))}> {rng.choice('SN')}{word}")
-    return starts
-
-
-def engine_games(specs: list[str]) -> dict[str, list[list]]:
-    """Play three random games of each rules text and return what was seen at every ply of them."""
-    games = {}
-    for spec in specs:
-        rules = parse_rules(spec)
-        games[spec] = []
-        for number, start in enumerate(_starts(spec)):
-            rng = random.Random(f"{spec} {number}")
-            state = batch.new_games(rules, 1)[0] if start is None else text.parse_position(start, rules)
-            seen = [_seen(rules, state, "", 0)]
-            while moves := text.legal_moves(rules, state):
-                move = rng.choice(moves)
-                captured = engine.play(rules, state, text.parse_move(rules, state, move))
-                seen.append(_seen(rules, state, move, captured))
-            games[spec].append(seen)
-    return games
-
-
-def _seen(rules, state, move: str, captured: int) -> list:
-    status = int(batch.extras(rules, state)[engine.STATUS])
-    moves = text.legal_moves(rules, state)
-    position = text.format_position(rules, state)
-    return [move, position, moves, status, int(captured), int(engine.margin(rules, state))]
-
-
-@pytest.fixture(scope="module")
-def compiled_games() -> dict[str, list[list]]:
-    """The lockstep games as the compiled scalar engine plays them."""
-    return engine_games(SPECS)
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if _known(case["rules"])], ids=lambda case: case["id"]
-)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_published_positions(case):
     rules = parse_rules(case["rules"])
     state = text.parse_position(case["position"], rules)
@@ -112,7 +43,7 @@ def test_published_positions(case):
         assert text.winner(rules, state) == case["result"]
 
 
-@pytest.mark.parametrize("spec", [spec for spec in PERFT if _known(spec)])
+@pytest.mark.parametrize("spec", PERFT)
 def test_perft(spec):
     rules = parse_rules(spec)
     leaves = []
@@ -122,50 +53,100 @@ def test_perft(spec):
     assert leaves == PERFT[spec]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_oracle_plays_the_same_games(spec, compiled_games):
-    for start, seen in zip(_starts(spec), compiled_games[spec], strict=True):
-        game = Game(spec, start)
-        for number, (move, *rest) in enumerate(seen):
-            if number:
-                game.play(move)
-            status = engine.OVER if game.over else engine.TRUNCATED if game.truncated else engine.RUNNING
-            assert rest == [game.text(), game.legal(), status, game.captured, game.margin], (number, move)
+def _action_of(rules: Rules, move: str) -> int:
+    """Return the action of the oracle's word for a move."""
+    pits = rules.rows * rules.pits
+    if move == "swap":
+        return pits * rules.directions
+    return int(move.strip("+-")) - 1 + (pits if move.endswith("-") else 0)
 
 
-def test_plain_python_plays_the_same_games(compiled_games):
+def _as_engine(rules: Rules, game: Game) -> tuple[list[int], list[int]]:
+    """Return the oracle's game as the engine's state and mask."""
+    *counts, south, north = game.board.counts()
+    half = len(counts) // 2
+    state = [*counts[:half], south, *counts[half:], north, "SN".index(game.mover)]
+    state.append(engine.MID if game.over else {"mid": engine.MID, "first": engine.FIRST}.get(game.phase, 2))
+    state.append(engine.OVER if game.over else engine.TRUNCATED if game.truncated else engine.RUNNING)
+    state += [game.plies, game.margin if game.options["win"] == "move" else 0]
+    mask = np.zeros(num_actions(rules), np.int8)
+    mask[[_action_of(rules, move) for move in game.legal()]] = 1
+    return state, mask.tolist()
+
+
+def _moves(rules: Rules) -> list[str]:
+    """Return the oracle's words for all actions."""
+    ways = ("",) if rules.directions == 1 else ("+", "-")
+    pits = [f"{k}{way}" for way in ways for k in range(1, rules.rows * rules.pits + 1)]
+    return [*pits, "swap"]
+
+
+def _check_oracle(spec: str, games: int) -> None:
+    rules = parse_rules(spec)
+    moves = _moves(rules)
+    for number, seen in enumerate(engine_games(spec, games)):
+        game = Game(spec, start_of(spec, number))
+        for action, captured, *rest in seen:
+            if action >= 0:
+                game.play(moves[action])
+            assert [*rest, captured] == [*_as_engine(rules, game), game.captured], (number, game.plies)
+
+
+def _check_batch(spec: str, games: int) -> None:
+    """All games of a rules text side by side: the batch must see what the scalar engine saw."""
+    rules, seen = parse_rules(spec), list(engine_games(spec, games))
+    states = np.array([game[0][2] for game in seen], np.int16)
+    for ply in range(1, max(map(len, seen)) + 1):
+        masks = batch.legal_masks(rules, states)
+        assert masks.tolist() == [game[ply - 1][3] for game in seen]
+        goes_on = [len(game) > ply for game in seen]
+        assert masks.any(axis=1).tolist() == [any(game[ply - 1][3]) for game in seen]
+        seen = [game for game, going in zip(seen, goes_on, strict=True) if going]
+        if not seen:
+            break
+        states = states[goes_on]
+        taken = batch.step(rules, states, np.array([game[ply][0] for game in seen]))
+        assert taken.tolist() == [game[ply][1] for game in seen]
+        assert states.tolist() == [game[ply][2] for game in seen]
+        assert batch.margins(rules, states).tolist() == [int(engine.margin(rules, s)) for s in states]
+
+
+def _check_plain_python(counts: dict[str, int]) -> None:
     code = (
-        "import json, numba, test_engine as t; assert not hasattr(t.engine.play, 'py_func');"
-        "print(json.dumps(t.engine_games(t.SPECS)))"
+        "import json, sys, numba, lockstep as l; assert not hasattr(l.engine.play, 'py_func');"
+        "counts = json.load(sys.stdin);"
+        "print(json.dumps({spec: l.digest(l.engine_games(spec, n)) for spec, n in counts.items()}))"
     )
     path = os.pathsep.join((str(HERE), str(HERE.parent)))
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", code]
+    words = {"input": json.dumps(counts), "capture_output": True, "text": True}
+    run = subprocess.run(command, env=env, check=False, **words)
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == compiled_games
+    assert json.loads(run.stdout) == {spec: digest(engine_games(spec, n)) for spec, n in counts.items()}
 
 
-@pytest.mark.parametrize("spec", SPECS[:: len(SPECS) // 40])
+@pytest.mark.parametrize("spec", COUNTS)
+def test_oracle_plays_the_same_games(spec):
+    _check_oracle(spec, COUNTS[spec])
+
+
+@pytest.mark.parametrize("spec", COUNTS)
 def test_batch_equals_scalar(spec):
-    rules, rng = parse_rules(spec), np.random.default_rng(3)
-    states = batch.new_games(rules, 16)
-    for start in filter(None, _starts(spec)):
-        states = np.concatenate([states, np.tile(text.parse_position(start, rules), (8, 1))])
-    for _ in range(3000):
-        masks = batch.legal_masks(rules, states)
-        expected_masks = [[engine.is_legal(rules, s, a) for a in range(masks.shape[1])] for s in states]
-        assert masks.tolist() == expected_masks
-        running = np.flatnonzero(batch.statuses(rules, states) == engine.RUNNING)
-        assert running.tolist() == np.flatnonzero(masks.any(axis=1)).tolist()
-        if not len(running):
-            break
-        actions = np.array([rng.choice(np.flatnonzero(masks[b])) for b in running])
-        some = states[running]
-        expected = some.copy()
-        taken = [engine.play(rules, s, a) for s, a in zip(expected, actions, strict=True)]
-        assert batch.step(rules, some, actions).tolist() == taken
-        np.testing.assert_array_equal(some, expected)
-        np.testing.assert_array_equal(batch.margins(rules, some), [engine.margin(rules, s) for s in some])
-        states[running] = some
-    else:
-        pytest.fail("a game did not end")
+    _check_batch(spec, COUNTS[spec])
+
+
+def test_plain_python_plays_the_same_games():
+    _check_plain_python(COUNTS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("preset", PRESET_NAMES)
+def test_thousands_of_games_are_played_alike(preset):
+    """2,000 games of each preset at its own size, 2,000 on others, and random options."""
+    counts = {spec: n for spec, n in specs_and_games(4000).items() if spec.partition(":")[0] == preset}
+    for spec, games in counts.items():
+        _check_oracle(spec, games)
+        _check_batch(spec, games)
+    _check_plain_python(counts)

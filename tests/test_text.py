@@ -8,11 +8,11 @@ from strategies import result_or_none, rules_and_positions
 
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.options import End, Leftover
-from kalah_env.rules import parse_rules
+from kalah_env.rules import num_actions, parse_rules
 
 KALAH = parse_rules("kalah")
 SMALL = parse_rules("kalah:pits=2,pie=true")
+RINGS = parse_rules("bao-philos:pits=2")
 
 
 @given(rules_and_positions(ply_limit="0"), st.randoms(use_true_random=False))
@@ -24,8 +24,9 @@ def test_position_round_trip(drawn, rng):
         # PLY is not printed: plies count from the load.
         batch.extras(rules, again)[engine.PLY] = batch.extras(rules, state)[engine.PLY]
         moves = text.legal_moves(rules, state)
-        # The one end a position does not show: seeds of who moved last stay on the board.
-        if moves or not (rules.end == End.MOVER and rules.leftover == Leftover.NOBODY):
+        # A finished position with seeds in its pits does not show why it ended: the letter is that of
+        # who moved last, and he may be able to go on.
+        if moves or not any(engine.side_seeds(rules, state, side) for side in (0, 1)):
             np.testing.assert_array_equal(again, state)
             assert text.format_position(rules, again) == line
         if not moves:
@@ -65,7 +66,7 @@ def test_position_as_printed(given_text, printed):
         ("<2,0,0,1,1,1,1", "not of the form"),
         ("<<2,0,0,1,1,1,1>>", "not of the form"),
         ("<2,0,0,1,1,1,1> S first swap", "not of the form"),
-        ("<>", "not a whole number"),
+        ("<>", "has '' pits a row, the rules 2"),
         ("<2,0,0,1,1,1,-1>", "'-1' is not a whole number"),
         ("<2,0,0,1,1,1,+1>", "'+1' is not a whole number"),
         ("<2,0,0,1,1,1,x>", "'x' is not a whole number"),
@@ -75,8 +76,8 @@ def test_position_as_printed(given_text, printed):
         ("<2,0,0,1,1,1,\u0661>", "is not a whole number"),  # a digit, but no ASCII one
         ("<2,0,0,1,1,1>", "has 6 numbers; 2 pits a side need 7"),
         ("<2,0,0,1,1,1,1,1>", "has 8 numbers; 2 pits a side need 7"),
-        ("<3,0,0,1,1,1,1,1,1>", "has 3 pits a side, the rules 2"),
-        ("<2x8,0,0,1,1,1,1>", "'2x8' is not a whole number"),
+        ("<3,0,0,1,1,1,1,1,1>", "has '3' pits a row, the rules 2"),
+        ("<2x8,0,0,1,1,1,1>", "has '2x8' pits a row, the rules 2"),
         ("<2,0,0,500,500,500,501>", "has 2001 seeds; at most 2000"),
         ("<2,2001,0,1,1,1,1>", "at most 2000"),
         ("<2,0,0,1,1,1,40000>", "at most 2000"),
@@ -94,6 +95,32 @@ def test_bad_position(bad, said):
         text.parse_position(bad, SMALL)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_position_of_two_rows():
+    line = "<2x2,0,0,2,1,0,3,4,5,6,7> N"
+    state = text.parse_position(line.replace("2x2", "02x2 "), RINGS)
+    # south's ring, south's store, north's ring, north's store; then side, phase, status, ply, result
+    assert state.tolist() == [2, 1, 0, 3, 0, 4, 5, 6, 7, 0, 1, 0, 0, 0, 0]
+    assert text.format_position(RINGS, state) == line
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("<2,0,0,2,1,0,3,4,5,6,7>", "has '2' pits a row, the rules 2x2"),
+        ("<2x8,0,0,2,1,0,3,4,5,6,7>", "has '2x8' pits a row, the rules 2x2"),
+        ("<x2,0,0,2,1,0,3,4,5,6,7>", "has 'x2' pits a row, the rules 2x2"),
+        ("<2x2,0,0,2,1,4,5>", "has 7 numbers; 4 pits a side need 11: <2xn,"),
+        ("<2x2,1,0,2,1,0,3,4,5,6,7>", "stay 0"),
+        ("<2x2,0,1,2,1,0,3,4,5,6,7>", "stay 0"),
+        ("<2x2,0,0,2,1,0,3,4,5,6,7> S swap", "pie=false"),
+    ],
+)
+def test_bad_position_of_two_rows(bad, said):
+    with pytest.raises(KalahError) as caught:
+        text.parse_position(bad, RINGS)
+    assert said in str(caught.value)
 
 
 def test_swap_needs_the_pie_rule():
@@ -176,6 +203,33 @@ def test_moves_as_text():
 
 
 @pytest.mark.parametrize(
+    ("spec", "moves"),
+    [
+        ("kalah:pits=2", "1 2"),
+        ("kalah:pits=2,directions=2", "1+ 2+ 1- 2-"),
+        ("hus:pits=2", "1 2 3 4"),
+        ("bao-philos:pits=2", "1+ 2+ 3+ 4+ 1- 2- 3- 4-"),
+        ("bao-philos:pits=1,pie=true", "1+ 2+ 1- 2- swap"),
+    ],
+)
+def test_moves_of_all_directions_and_rows(spec, moves):
+    rules = parse_rules(spec)
+    actions = range(num_actions(rules))
+    assert " ".join(text.format_move(rules, action) for action in actions) == moves
+    start = batch.new_games(rules, 1)[0]
+    assert text.legal_moves(rules, start) == [move for move in moves.split() if move != "swap"]
+    assert [text.parse_move(rules, start, m) for m in moves.split() if m != "swap"] == [*actions][
+        : len(actions) - rules.pie
+    ]
+
+
+@pytest.mark.parametrize("move", ["1", "1++", "+1", "5+", "1 +", "swap"])
+def test_illegal_move_of_two_directions(move):
+    with pytest.raises(KalahError, match=r"legal: 1\+, 2\+, 3\+, 4\+, 1-, 2-, 3-, 4-\."):
+        text.parse_move(RINGS, batch.new_games(RINGS, 1)[0], move)
+
+
+@pytest.mark.parametrize(
     ("position", "said"), [("<1,3,1,0,0>", "S"), ("<1,1,3,0,0>", "N"), ("<1,2,2,0,0>", "draw")]
 )
 def test_winner(position, said):
@@ -195,6 +249,19 @@ def test_board_drawing():
     ]
     turned = text.draw_board(parse_rules("kalah:pits=3"), state, bottom=engine.NORTH).splitlines()
     assert [line.split() for line in turned[1:4]] == [["3", "2", "1"], ["12", "7"], ["4", "5", "16"]]
+
+
+def test_board_drawing_of_two_rows():
+    rules = parse_rules("bao-philos:pits=3")
+    state = text.parse_position("<2x3,0,0,11,12,13,14,15,16,21,22,23,24,25,26> S", rules)
+    # The ring runs leftwards along the front row and rightwards along the back row of its owner.
+    from_south = ["6 5 4 North", "26 25 24", "21 22 23", "1 2 3", ""]
+    from_south += ["3 2 1", "13 12 11", "14 15 16", "4 5 6 South"]
+    from_north = ["6 5 4 South", "16 15 14", "11 12 13", "1 2 3", ""]
+    from_north += ["3 2 1", "23 22 21", "24 25 26", "4 5 6 North"]
+    for bottom, rows in ((engine.SOUTH, from_south), (engine.NORTH, from_north)):
+        drawing = text.draw_board(rules, state, bottom)
+        assert [" ".join(line.split()) for line in drawing.splitlines()] == rows
 
 
 _PIECES = st.sampled_from(["<", ">", ",", "2", "0", "1", "S", "N", "first", "swap", " ", "<2,0,0,1,1,1,1>"])
