@@ -95,11 +95,16 @@ def test_arena_records_replay_and_play_ends(preset, kalah, tmp_path):
     words = ("arena", "greedy", "random", "mcts:sims=3", "alphabeta:depth=1", "--rules", preset)
     found = json.loads(kalah(*words, "--games", "4", "--json", "--records", str(file)))
     assert [r["games"] for r in found["results"]] == [4] * 6
+    records = [json.loads(line) for line in file.read_text().splitlines()]
     answers = [json.loads(line) for line in kalah("replay", str(file)).splitlines()]
-    assert len(answers) == 24
+    assert len(answers) == len(records) == 24
     assert all(a["error"] is None and a["next"][-1] is None for a in answers)
-    winners = [a["result"]["winner"] for a in answers if a["result"]]
-    assert winners.count("draw") + 24 - len(winners) == sum(r["draws"] for r in found["results"])
+    wins = [0] * 6
+    for game, (record, answer) in enumerate(zip(records, answers, strict=True)):
+        first_is_south = record["comment"].startswith(f"south: {found['results'][game // 4]['a']},")
+        side = "S" if first_is_south != ("swap" in record["moves"]) else "N"
+        wins[game // 4] += answer["result"] is not None and answer["result"]["winner"] == side
+    assert wins == [r["wins"] for r in found["results"]]
     told = kalah("play", "--south", "greedy", "--north", "mcts:sims=2", "--rules", preset)
     assert "The game is over" in told or "The game is truncated" in told
 
