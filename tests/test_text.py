@@ -82,7 +82,7 @@ def test_position_as_printed(given_text, printed):
         ("<2,2001,0,1,1,1,1>", "at most 2000"),
         ("<2,0,0,1,1,1,40000>", "at most 2000"),
         ("<2,0,0,1,1,1," + "9" * 5000 + ">", "at most 2000"),
-        ("<" + "9" * 5000 + ",0,0,1,1,1,1>", "too many"),
+        ("<" + "9" * 5000 + ",0,0,1,1,1,1>", "the rules 2"),
         ("<2,0,0,1,1,1,1> W", "'W' is neither S nor N"),
         ("<2,0,0,1,1,1,1> s", "'s' is neither S nor N"),
         ("<2,0,0,1,1,1,1> SN", "'SN' is neither S nor N"),
