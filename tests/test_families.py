@@ -107,3 +107,10 @@ def test_the_drawings_are_the_programs(preset):
     # Notes may stand to the right, and blanks need not be the same.
     pattern = "\\n".join(" *" + " +".join(map(re.escape, line.split())) + "(   .*)?" for line in drawing)
     assert re.search(f"```\n{pattern}\n```", PAGE)
+
+
+@pytest.mark.parametrize("file", ["engine.py", "sowing.py"])
+def test_the_engine_knows_no_game(file):
+    source = (Path(engine.__file__).parent / file).read_text()
+    others = [name for name in PRESET_NAMES if name != "kalah"]  # it is part of the package's name
+    assert re.findall(rf"\b({'|'.join(others)})\b|rules\.preset|PRESET", source) == []
