@@ -47,9 +47,9 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(copy, tmp_path):
     assert list(cache.rglob("*_first_illegal*.nbi"))  # else there is nothing that could be stale
     engine = copy / "kalah_env" / "engine.py"
     before = engine.read_text()
-    condition = "if s[extras + STATUS] != RUNNING or action < 0:"
+    condition = "if s[at + STATUS] != RUNNING or action < 0:"
     assert before.count(condition) == 1
-    engine.write_text(before.replace(condition, "if s[extras + STATUS] == RUNNING or action < 0:"))
+    engine.write_text(before.replace(condition, "if s[at + STATUS] == RUNNING or action < 0:"))
     assert _run(copy, PROGRAM, KALAH_CACHE_DIR=str(cache)).stdout == "0\n"
 
 
