@@ -47,20 +47,15 @@ def move(rules, s, side, pit, step):
     store = row + pits
     other_store = 3 * pits + 1 - store
     origin = row + pit
-    chain = 0
-    if rules.capture == 2:
-        # Worked out before sowing, as the rules need it there to say what is legal.
-        chain = _chain(rules, s, side, origin, step)
-        if rules.grand_slam == 2 and chain > 0 and is_grand_slam(rules, s, side, origin, step):
-            chain = 0
+    void = rules.grand_slam == 2 and rules.capture == 2 and is_grand_slam(rules, s, side, origin, step)
     last = _sow(rules, s, origin, step, store, other_store)
     laps = 1
     while rules.relay == 1 and last != store and s[last] > 1 and laps < rules.lap_limit:
         last = _sow(rules, s, last, step, store, other_store)
         laps += 1
     captured = 0
-    if rules.capture == 2:
-        captured = _take_chain(s, last, step, chain, store, other_store)
+    if rules.capture == 2 and not void:
+        captured = _take_chain(rules, s, side, last, step)
     elif rules.capture == 0 and row <= last < store and s[last] == 1:
         captured = _capture_opposite(rules, s, last, store)
     return captured, last == store
@@ -82,8 +77,17 @@ def _capture_opposite(rules, s, last, store):
     return taken
 
 
-# Capture by count. Where a lap ends and what it leaves is worked out without sowing: a cell at
-# distance d along the path gets a seed in each full round, and one more if d is within the rest.
+# Capture by count. Where a lap ends and what it leaves is worked out without sowing, since the rules
+# need it to say what is legal: a cell at distance d along the path gets a seed in each full round, and
+# one more if d is within the rest. Divisions are avoided where they would be slow: see `_wrap`.
+
+
+@inlined
+def _wrap(i, size):
+    """Return `i`, from -size to 2 size - 1, as an index of a circle: `i % size` without a division."""
+    if i < 0:
+        return i + size
+    return i - size if i >= size else i
 
 
 @inlined
@@ -92,24 +96,26 @@ def _distance(rules, side, origin, i, step):
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
-    distance = ((i - origin) * step) % size
-    beyond = ((3 * pits + 1 - store - origin) * step) % size < distance
-    if rules.sow_store == 1 and ((store - origin) * step) % size < distance:
+    distance = _wrap((i - origin) * step, size)
+    beyond = _wrap((3 * pits + 1 - store - origin) * step, size) < distance
+    if rules.sow_store == 1 and _wrap((store - origin) * step, size) < distance:
         return distance - 1 - beyond
     return distance - beyond
 
 
 @inlined
-def _round(rules):
-    """Return the seeds that one full round takes."""
-    return 2 * rules.pits + (rules.sow_store == 0) - rules.skip_origin
+def _rounds(rules, seeds):
+    """Return the full rounds that `seeds` are sown, and the rest."""
+    cells = 2 * rules.pits + (rules.sow_store == 0) - rules.skip_origin
+    if seeds < cells:
+        return 0, seeds
+    return seeds // cells, seeds % cells
 
 
 @inlined
 def _after(rules, s, side, origin, i, step):
     """Return the seeds of index `i` once `origin` has been sown."""
-    cells = _round(rules)
-    rounds, rest = s[origin] // cells, s[origin] % cells
+    rounds, rest = _rounds(rules, int(s[origin]))  # int: beyond int16 in plain Python
     if i == origin:
         return 0 if rules.skip_origin == 1 else rounds
     return s[i] + rounds + (_distance(rules, side, origin, i, step) <= rest)
@@ -121,56 +127,39 @@ def _last(rules, s, side, origin, step):
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
-    distance = (s[origin] - 1) % _round(rules) + 1
-    left_out = ((3 * pits + 1 - store - origin) * step) % size
+    distance = _rounds(rules, int(s[origin]) - 1)[1] + 1
+    left_out = _wrap((3 * pits + 1 - store - origin) * step, size)
     if rules.sow_store == 1:
-        own = ((store - origin) * step) % size
+        own = _wrap((store - origin) * step, size)
         distance += distance >= min(own, left_out)
         left_out = max(own, left_out)
     distance += distance >= left_out
-    return (origin + step * distance) % size
+    return _wrap(origin + step * distance, size)
 
 
 @inlined
-def _counts(rules, s, side, origin, i, step):
-    """Say whether the seeds in pit `i` after sowing are captured by their number."""
-    pits = rules.pits
-    if rules.capture_sides == 0 and (i > pits) == (side == 1):
+def _counts(rules, side, i, seeds):
+    """Say whether pit `i` with that many seeds is captured by `side` for its number."""
+    if rules.capture_sides == 0 and (i > rules.pits) == (side == 1):
         return False
-    seeds = int(_after(rules, s, side, origin, i, step))  # int: 1 << 24 is beyond int16 in plain Python
     return seeds < 25 and (rules.capture_counts >> seeds) & 1 == 1
 
 
-@njit
-def _chain(rules, s, side, origin, step):
-    """Return how many pits are captured, from the last one back without a gap."""
+@inlined
+def _take_chain(rules, s, side, last, step):
+    """Capture by number from `last` back without a gap, stores apart; return the seeds taken."""
     pits = rules.pits
     size = 2 * pits + 2
     store = side * (pits + 1) + pits
-    i = _last(rules, s, side, origin, step)
-    if i == store:
-        return 0
-    length = 0
-    while length < 2 * pits and _counts(rules, s, side, origin, i, step):
-        length += 1
-        i = (i - step) % size
-        while i == store or i == 3 * pits + 1 - store:
-            i = (i - step) % size
-    return length
-
-
-@inlined
-def _take_chain(s, last, step, length, store, other_store):
-    """Move the seeds of `length` pits, from `last` back, into the store; return their number."""
-    size = max(store, other_store) + 1
     taken = 0
     i = last
-    while length > 0:
-        if i != store and i != other_store:
-            taken += s[i]
-            s[i] = 0
-            length -= 1
-        i = (i - step) % size
+    # int: 1 << 24 is beyond int16 in plain Python. A captured pit is empty, which counts no more.
+    while i != store and _counts(rules, side, i, int(s[i])):
+        taken += s[i]
+        s[i] = 0
+        i = _wrap(i - step, size)
+        while i == pits or i == size - 1:
+            i = _wrap(i - step, size)
     s[store] += taken
     return taken
 
@@ -178,25 +167,30 @@ def _take_chain(s, last, step, length, store, other_store):
 @njit
 def is_grand_slam(rules, s, side, origin, step):
     """Say whether sowing `origin` would capture all the opponent's seeds."""
-    length = _chain(rules, s, side, origin, step)
-    if length == 0:
-        return False
     pits = rules.pits
     size = 2 * pits + 2
     other = (1 - side) * (pits + 1)
+    i = _last(rules, s, side, origin, step)
+    if i == pits or i == size - 1:
+        return False
+    taken = 0
+    looked_at = 0
+    while looked_at < 2 * pits:
+        seeds = int(_after(rules, s, side, origin, i, step))
+        if not _counts(rules, side, i, seeds):
+            break
+        if other <= i < other + pits:
+            taken += seeds
+        looked_at += 1
+        i = _wrap(i - step, size)
+        while i == pits or i == size - 1:
+            i = _wrap(i - step, size)
+    if taken == 0:
+        return False
     on_side = 0
     for i in range(other, other + pits):
         on_side += _after(rules, s, side, origin, i, step)
-    i = _last(rules, s, side, origin, step)
-    taken = 0
-    while length > 0:
-        if other <= i < other + pits:
-            taken += _after(rules, s, side, origin, i, step)
-            length -= 1
-        elif i != pits and i != size - 1:
-            length -= 1
-        i = (i - step) % size
-    return taken > 0 and taken == on_side
+    return taken == on_side
 
 
 @inlined
