@@ -23,6 +23,7 @@ COMMANDS = {
     "train": "train a network by self-play",
     "arena": "paired games between agents, with Elo",
     "export": "write a checkpoint as an ONNX file, with a parity check",
+    "label": "make a suite of positions with exact values",
     "bench": "measure speeds, beside a peer where one is installed",
     "warm": "compile what the commands need into the cache",
 }

@@ -1,0 +1,219 @@
+"""Endgame tables: the exact value of every board with up to N seeds, and their files.
+
+One int8 a board: seeds still to win, the mover's minus the opponent's, at the place that `packed.rank`
+gives. A table serves all sizes of start, so it is kept by `table_rules`. Built layer by layer: a move
+that keeps the number n of seeds on the board reaches no store, so it only shifts seeds of the mover's
+row towards its end, and that row becomes smaller when read from pit 1 on. So a layer is filled without
+a search, row against row in that order, and the ways to split n between the sides are independent.
+
+A file is a JSON line padded to 4096 bytes, then the values. It is written under another name and
+renamed, and its length and SHA-256 are checked when it is opened. `KALAH_TABLE_DIR` moves the folder.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import platformdirs
+
+from agents import packed
+from agents.base import check_range
+from kalah_env.errors import KalahError
+from kalah_env.jit import njit
+from kalah_env.options import EarlyStop
+from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
+
+FORMAT = "kalah-env endgame table 1"
+HEADER = 4096
+MAX_BYTES = 2**36
+_CHUNK = 2**24
+
+
+class Endgame(NamedTuple):
+    """A table: rules - those of the table; seeds - N; values: (C(N+2P, 2P),) int8; path, if any."""
+
+    rules: Rules
+    seeds: int
+    values: np.ndarray
+    path: Path | None = None
+
+
+def table_rules(rules: Rules) -> Rules:
+    """Return what a table of these rules is kept by: size of start, pie, limits and stops left out.
+
+    `KalahError` where no table can serve the rules. Where a store over half ends the game, win,
+    draw and loss are those of the table.
+    """
+    plain = rules._replace(preset=0, seeds=4, pie=0, first_again=1, early_stop=int(EarlyStop.NO))
+    if rules.relay == 0:
+        plain = plain._replace(lap_limit=Rules().lap_limit)
+    why = packed.unsuitable(plain)
+    if why:
+        raise KalahError(f"endgame tables cannot serve {format_rules(rules)}: {why}.")
+    return plain
+
+
+def max_seeds(rules: Rules) -> int:
+    """Return the most seeds that a table of these rules may have: at most 64 GiB."""
+    fitting = [n for n in range(packed.MAX_SEEDS + 1) if packed.count_positions(rules, n) <= MAX_BYTES]
+    return fitting[-1]
+
+
+def compute(
+    rules: Rules, seeds: int, threads: int = 1, progress: Callable[[int], None] = lambda done: None
+) -> Endgame:
+    """Return the table of up to `seeds` seeds; `progress` hears how many boards are done."""
+    rules = table_rules(rules)
+    check_range("endgame table: seeds", seeds, 1, max_seeds(rules))
+    values = np.zeros(packed.count_positions(rules, seeds), np.int8)
+    sowing, ranks = packed.sowing_table(rules, seeds), packed.rank_table(rules, seeds)
+    rows = [_rows_of(rules.pits, n) for n in range(seeds + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        for n in range(seeds + 1):
+            tasks = [
+                pool.submit(_fill, rules, sowing, ranks, values, rows[a], rows[n - a], 2 * a == n)
+                for a in range(n // 2, -1, -1)
+            ]
+            try:
+                for task in tasks:
+                    task.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            progress(packed.count_positions(rules, n))
+    return Endgame(rules, seeds, values)
+
+
+def _rows_of(pits: int, seeds: int) -> np.ndarray:
+    """Return the words of all rows with so many seeds, smaller first when read from pit 1 on."""
+    words, left = np.zeros(1, np.int64), np.full(1, seeds)
+    for pit in range(pits - 1):
+        choices = left + 1  # how many seeds this pit may hold
+        firsts = np.repeat(np.cumsum(choices) - choices, choices)
+        words, left = np.repeat(words, choices), np.repeat(left, choices)
+        taken = np.arange(len(words)) - firsts
+        words, left = words | (taken << 8 * pit), left - taken
+    return words | (left << 8 * (pits - 1))
+
+
+@njit
+def _fill(rules, sowing, ranks, values, first, second, same):
+    """Value the boards with a row of `first` against one of `second`, either to move."""
+    for i in range(first.shape[0]):
+        for j in range(i + 1 if same else second.shape[0]):
+            _fill_one(rules, sowing, ranks, values, first[i], second[j])
+            if not same or i != j:
+                _fill_one(rules, sowing, ranks, values, second[j], first[i])
+
+
+@njit
+def _fill_one(rules, sowing, ranks, values, own, other):
+    if packed.is_over(rules, own, other):
+        best = packed.leftover(rules, own, other)
+    else:
+        best = -1000
+        for pit in range(rules.pits):
+            if (own >> 8 * pit) & 255 == 0:
+                continue
+            mine, his, gain, again = packed.play(rules, sowing, own, other, pit)
+            if again:
+                value = gain + values[packed.rank(ranks, mine, his)]
+            else:
+                value = gain - values[packed.rank(ranks, his, mine)]
+            best = max(best, value)
+    values[packed.rank(ranks, own, other)] = best
+
+
+def folder() -> Path:
+    """Return where tables are kept: `KALAH_TABLE_DIR`, else a folder in the user's cache."""
+    return Path(os.environ.get("KALAH_TABLE_DIR") or platformdirs.user_cache_path("kalah-env") / "endgame")
+
+
+def path_of(rules: Rules, seeds: int) -> Path:
+    """Return the file that a table of these rules and so many seeds has in `folder()`."""
+    rules = table_rules(rules)
+    return folder() / f"{rules.pits}pits-{seeds}seeds-{rules_hash(rules)}.endgame"
+
+
+def save(table: Endgame, path: Path) -> Endgame:
+    """Write a table; return it with its path. The file appears whole or not at all."""
+    about = {
+        "format": FORMAT,
+        "rules": format_rules(table.rules),
+        "hash": rules_hash(table.rules),
+        "seeds": table.seeds,
+        "bytes": len(table.values),
+        "sha256": hashlib.sha256(table.values.data).hexdigest(),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(json.dumps(about).encode().ljust(HEADER - 1) + b"\n")
+            file.write(table.values.data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return table._replace(path=path)
+
+
+def load(path: Path, rules: Rules) -> Endgame:
+    """Open a table of these rules, checked whole and mapped into memory; `KalahError` if it is not."""
+    rules = table_rules(rules)
+    try:
+        with path.open("rb") as file:
+            about = _read_header(path, file.read(HEADER))
+            if about["hash"] != rules_hash(rules) or parse_rules(about["rules"]) != rules:
+                raise KalahError(
+                    f"endgame table {path} is of {about['rules']}, not of {format_rules(rules)}; "
+                    "move it away."
+                )
+            digest = hashlib.sha256()
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+        size = path.stat().st_size - HEADER
+        if size != about["bytes"] or size != packed.count_positions(rules, about["seeds"]):
+            raise _damaged(path, f"it holds {size} of {about['bytes']} values")
+        if digest.hexdigest() != about["sha256"]:
+            raise _damaged(path, "its values do not have the checksum that it names")
+        # Copy-on-write, since compiled code is typed for arrays that may be written; nobody writes.
+        values = np.memmap(path, np.int8, "c", HEADER, size)
+    except OSError as error:
+        raise KalahError(f"endgame table {path} cannot be read: {error.strerror or error}.") from None
+    return Endgame(rules, about["seeds"], np.asarray(values), path)
+
+
+def _read_header(path: Path, header: bytes) -> dict[str, Any]:
+    try:
+        about = json.loads(header)
+        keys = {"format": str, "rules": str, "hash": str, "seeds": int, "bytes": int, "sha256": str}
+        if about["format"] == FORMAT and all(type(about[key]) is kind for key, kind in keys.items()):
+            parse_rules(about["rules"])
+            if 1 <= about["seeds"] <= packed.MAX_SEEDS:
+                return about
+    except (ValueError, TypeError, KeyError):  # KalahError is a ValueError
+        pass
+    raise _damaged(path, "its first 4096 bytes are no header of one")
+
+
+def _damaged(path: Path, why: str) -> KalahError:
+    return KalahError(f"endgame table {path} is damaged ({why}); build it anew: `kalah endgame --rebuild`.")
+
+
+def find(rules: Rules) -> Endgame | None:
+    """Return the largest table of these rules in `folder()`, or None; `KalahError` if it is damaged."""
+    rules = table_rules(rules)
+    best = None
+    for path in folder().glob(f"{rules.pits}pits-*seeds-{rules_hash(rules)}.endgame"):
+        text = path.name.split("-")[1].removesuffix("seeds")
+        if text.isdigit() and (best is None or int(text) > best[0]):
+            best = (int(text), path)
+    return load(best[1], rules) if best else None
+

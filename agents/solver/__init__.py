@@ -1,0 +1,9 @@
+"""The exact solver: `Solver`, and the agent `perfect`.
+
+`solve.py` answers about positions, `prover.py` runs the compiled search of `search.py` with its memory
+and threads, `agent.py` plays.
+"""
+
+from agents.solver.solve import Solution, Solver
+
+__all__ = ["Solution", "Solver"]

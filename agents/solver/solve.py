@@ -1,0 +1,216 @@
+"""Exact values: of a position, of every move, with a best line, and bounds where limits run out.
+
+`Solver` keeps the tables of one rule set and answers about any of its positions. Values are final
+margins in seeds for the player to move, under perfect play of both. The search itself is `search.py`,
+run by `prover.py`; rules that it does not cover are left to alpha-beta, which reaches the end of the
+game only near it. The agent: `agent.py`.
+"""
+
+import copy
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from agents import packed
+from agents.alphabeta import search as alphabeta
+from agents.base import check_running
+from agents.endgame import Endgame
+from agents.solver.prover import Budget, Prover
+from kalah_env import batch, engine
+from kalah_env.options import EarlyStop
+from kalah_env.rules import Rules, num_actions
+
+
+class Solution(NamedTuple):
+    """What is known of one position: final margins for the player to move, in seeds.
+
+    low, high: bounds of the value; lows, highs: (A,) int64 - of each action, 0 where it is illegal;
+    legal: (A,) bool; line: actions of best play by both, as far as proved; nodes: positions looked up,
+    hits: those that an endgame table answered, not in `nodes`; seconds: of the clock; why: what
+    stopped it before all that was asked was exact, or empty.
+    """
+
+    low: int
+    high: int
+    lows: np.ndarray
+    highs: np.ndarray
+    legal: np.ndarray
+    line: list[int]
+    nodes: int
+    hits: int
+    seconds: float
+    why: str
+
+    @property
+    def solved(self) -> bool:
+        """Say whether the value is exact."""
+        return self.low == self.high
+
+    @property
+    def all_solved(self) -> bool:
+        """Say whether the value of every legal action is exact."""
+        return bool((self.lows == self.highs)[self.legal].all())
+
+
+class Solver:
+    """Solves positions of `rules`; what it has found stays in its transposition table.
+
+    memory: MiB of that table; threads: None takes all cores; table: an endgame table, or None.
+    """
+
+    def __init__(
+        self, rules: Rules, *, memory: int = 512, threads: int | None = None, table: Endgame | None = None
+    ) -> None:
+        self.rules = rules
+        # A store over half decides the game but not who wins it: without the stop results are the same.
+        self.relaxed = rules._replace(early_stop=int(EarlyStop.NO))
+        self.margins_are_exact = packed.unsuitable(rules) is None
+        suits = packed.unsuitable(self.relaxed) is None
+        self.prover = Prover(self.relaxed, memory=memory, threads=threads, table=table) if suits else None
+
+    def twin(self) -> "Solver":
+        """Return a solver for another thread that shares what this one finds."""
+        other = copy.copy(self)
+        other.prover = self.prover and self.prover.twin()
+        return other
+
+    def stop(self) -> None:
+        """Make every question end now, unanswered; callable from any thread, and for good."""
+        if self.prover is not None:
+            self.prover.stop()
+
+    def solve(
+        self,
+        state: np.ndarray,
+        *,
+        every_move: bool = True,
+        nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> Solution:
+        """Solve a running state (S,), all its moves or only its value, within the limits.
+
+        Ctrl-C ends the search, too; what has been proved until then is returned.
+        """
+        check_running(self.rules, state[None])
+        state = np.ascontiguousarray(state, np.int16)
+        began = time.monotonic()
+        budget = Budget(nodes, seconds)
+        legal = batch.legal_masks(self.rules, state[None])[0] == 1
+        total = int(state[: engine.board_size(self.rules)].sum())
+        lows, highs = np.zeros((2, num_actions(self.rules)), np.int64)
+        lows[legal], highs[legal] = -total, total
+        low, high = self.prove(state, budget)
+        line: list[int] = []
+        if every_move:
+            highs[legal] = high
+            for action in np.flatnonzero(legal):
+                child, sign = self.after(state, int(action))
+                middle = (low + high) // 2
+                bounds = self.prove(child, budget, middle if sign == 1 else 1 - middle)
+                bounds = sorted(sign * bound for bound in bounds)
+                lows[action], highs[action] = bounds[0], min(bounds[1], high)
+            low, high = max(low, lows[legal].max()), min(high, highs[legal].max())
+        if low == high and not budget.why:
+            line = self._line(state, low, budget)
+        seconds = time.monotonic() - began
+        return Solution(
+            int(low), int(high), lows, highs, legal, line, budget.nodes, budget.hits, seconds, budget.why
+        )
+
+    def after(self, state: np.ndarray, action: int) -> tuple[np.ndarray, int]:
+        """Return the state after a legal action, and whether values keep their sign there: +1 or -1."""
+        child = state.copy()
+        side = engine.board_size(self.rules) + engine.SIDE
+        engine.play(self.rules, child, action)
+        same = engine.same_player(self.rules, state[side], action, child[side])
+        return child, 1 if same else -1
+
+    def prove(self, state: np.ndarray, budget: Budget, guess: int = 0) -> tuple[int, int]:
+        """Return bounds of the final margin for the player to move, equal if the budget was enough."""
+        total = int(state[: engine.board_size(self.rules)].sum())
+        low, high = -total, total
+        if self.prover is not None and self.margins_are_exact:
+            while low < high and not budget.why:
+                beta = min(max(guess, low + 1), high)
+                bound = self._bound(state, beta, budget)
+                if budget.why:
+                    break
+                low, high = (bound, high) if bound >= beta else (low, bound)
+                guess = bound + 1 if bound >= beta else bound
+            return low, high
+        if self.prover is not None:
+            low, high = self._prove_result(state, budget)
+        if low < high and not budget.why:
+            low, high = self._search_to_the_end(state, budget, low, high)
+        return low, high
+
+    def _prove_result(self, state: np.ndarray, budget: Budget) -> tuple[int, int]:
+        """Return bounds that say who wins, where rules stop a game that is decided."""
+        total = int(state[: engine.board_size(self.rules)].sum())
+        low, high = -total, total
+        for beta in (1, 0):
+            bound = self._bound(state, beta, budget)
+            if budget.why:
+                break
+            if bound >= beta:
+                return max(low, beta), high
+            high = beta - 1
+        return low, high
+
+    def _search_to_the_end(
+        self, state: np.ndarray, budget: Budget, low: int, high: int
+    ) -> tuple[int, int]:
+        if self._is_over(state):
+            return (self._margin(state),) * 2
+        try:
+            found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
+        except KeyboardInterrupt:
+            budget.why = "stopped by Ctrl-C"
+            return low, high
+        budget.use(int(found.nodes[0]), 0)
+        if found.solved[0]:
+            return (int(found.value[0]),) * 2
+        budget.why = budget.why or "too far from the end for these rules"
+        return low, high
+
+    def _bound(self, state: np.ndarray, beta: int, budget: Budget) -> int:
+        """Return a lower bound >= beta of the margin for the player to move, else an upper one."""
+        assert self.prover is not None
+        if self._is_over(state):
+            return self._margin(state)
+        phase = state[engine.board_size(self.rules) + engine.PHASE]
+        if phase == engine.MID or (self.rules.pie == 0 and self.rules.first_again == 1):
+            stores = self._margin(state)
+            return stores + self.prover.bound(*packed.pack(self.rules, state), beta - stores, budget)
+        best = -(2**15)  # the first moves of a game are special: look at each
+        for action in np.flatnonzero(batch.legal_masks(self.rules, state[None])[0]):
+            child, sign = self.after(state, int(action))
+            best = max(best, sign * self._bound(child, beta if sign == 1 else 1 - beta, budget))
+            if best >= beta or budget.why:
+                break
+        return best
+
+    def _line(self, state: np.ndarray, value: int, budget: Budget) -> list[int]:
+        """Return moves that keep the value, as far as the budget allows, to the end of the game."""
+        line: list[int] = []
+        while self.margins_are_exact and not self._is_over(state):
+            for action in np.flatnonzero(batch.legal_masks(self.rules, state[None])[0])[::-1]:
+                child, sign = self.after(state, int(action))
+                bound = sign * self._bound(child, value if sign == 1 else 1 - value, budget)
+                if budget.why:
+                    return line
+                if bound >= value:
+                    line.append(int(action))
+                    state, value = child, sign * value
+                    break
+        return line
+
+    def _is_over(self, state: np.ndarray) -> bool:
+        return bool(state[engine.board_size(self.rules) + engine.STATUS] != engine.RUNNING)
+
+    def _margin(self, state: np.ndarray) -> int:
+        """Return the difference of the stores (the final margin when over) for SIDE."""
+        margin = int(engine.margin(self.rules, state))
+        side = state[engine.board_size(self.rules) + engine.SIDE]
+        return margin if side == engine.SOUTH else -margin

@@ -1,0 +1,70 @@
+"""`kalah label`: makes a suite of positions with exact values (`train/label.py`)."""
+
+import argparse
+import shlex
+import sys
+
+from train.commands import add_json, add_rules, add_seed, print_json, whole
+
+HELP = "Make a suite: positions with the exact value of every legal move. Called again, it goes on."
+EXAMPLE = "kalah label my.jsonl.gz --rules kalah:pits=4,seeds=4 --bands 1-16=200,17-32=100"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("out", metavar="FILE", help="where the suite goes, NAME.jsonl.gz")
+    add_rules(parser)
+    parser.add_argument(
+        "--bands",
+        required=True,
+        metavar="LOW-HIGH=N,...",
+        help="how many positions with so many seeds in the pits",
+    )
+    parser.add_argument(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="AGENT",
+        help="a source more: games of this agent, such as net:FOLDER, with random moves mixed in; may be repeated",
+    )
+    parser.add_argument("--threads", type=whole(1, 256), default=2, metavar="N", help="threads (2)")
+    parser.add_argument("--memory", type=whole(1, 2**20), default=512, metavar="MIB", help="of the solver (512)")
+    add_seed(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the suite and say what is in it."""
+    from collections import Counter
+    from pathlib import Path
+
+    from kalah_env.errors import KalahError
+    from kalah_env.rules import format_rules, parse_rules
+    from train.label import make_suite, parse_bands, with_agents
+
+    rules, out = parse_rules(args.rules), Path(args.out)
+    if not out.name.endswith(".jsonl.gz") or out.exists():
+        raise KalahError(f"label: {out} exists or does not end with .jsonl.gz; give a new name that does.")
+    command = ["kalah", "label", out.name, "--rules", format_rules(rules), "--bands", args.bands]
+    command += [word for agent in args.agent for word in ("--agent", agent)]
+    suite = make_suite(
+        out,
+        rules,
+        parse_bands(args.bands),
+        seed=args.seed,
+        about={"seed": args.seed, "command": shlex.join([*command, "--seed", str(args.seed)])},
+        sources=with_agents(args.agent),
+        threads=args.threads,
+        memory=args.memory,
+        progress=_progress if sys.stderr.isatty() else lambda done, total: None,
+    )
+    sources = dict(Counter(suite.sources))
+    if args.json:
+        print_json({"positions": len(suite.states), "sources": sources, **suite.about})
+    else:
+        print(f"{out}: {len(suite.states)} positions; " + ", ".join(f"{n} {s}" for s, n in sources.items()))
+    return 0
+
+
+def _progress(done: int, total: int) -> None:
+    print(f"\r{done} of {total} positions", end="\n" if done == total else "", file=sys.stderr, flush=True)
