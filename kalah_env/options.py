@@ -209,7 +209,9 @@ OPTIONS = (
     Option("win", _words(Win), "most seeds in the store / who can still move"),
     Option("pie", _NO_YES, "the second player's first action may be swap"),
     Option("lap_limit", range(1, 1_000_001), "laps in one move, after which it ends where it is"),
-    Option("ply_limit", range(0, 10_001), "plies until a game is truncated; 0 = none; 500 where positions repeat"),
+    Option(
+        "ply_limit", range(0, 10_001), "plies until a game is truncated; 0 = none; 500 where positions repeat"
+    ),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 

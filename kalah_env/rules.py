@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 MAX_SEEDS = 2000  # seeds on a board; counts are int16
+START = "start"  # in place of a position: the rules' own start
 PLY_LIMIT = 500  # where positions can repeat, unless the rules say otherwise
 
 
@@ -49,7 +50,10 @@ def preset_rules(name: str) -> Rules:
 def validate(rules: Rules) -> Rules:
     """Return `rules` unchanged, or raise a `KalahError` that names what is out of range or clashes."""
     if not isinstance(rules, Rules):
-        raise KalahError(f"rules: {rules!r} are no Rules; make them with parse_rules or make_rules.")
+        raise KalahError(
+            f"rules: {rules!r} is neither a text such as kgp:pits=6 nor Rules; make Rules with parse_rules "
+            "or make_rules."
+        )
     for option in OPTIONS:
         value = getattr(rules, option.name)
         if not option.holds(value):
