@@ -158,10 +158,14 @@ def test_interrupt_ends_a_long_search(interruptible: None) -> None:
     rules = parse_rules("kalah:seeds=6")
     states = batch.new_games(rules, 2)
     search(rules, states, 1)
+    start = time.perf_counter()
+    search(rules, states, 2000, threads=2)
+    # As much work as takes 20 s, so that a search that is not interrupted ends and fails, too late.
+    sims = min(rollouts.MAX_SIMS, int(2000 * 20 / (time.perf_counter() - start)))
     main = threading.main_thread().ident
     timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        search(rules, states, rollouts.MAX_SIMS, threads=2)
-    assert time.perf_counter() - start < 10
+        search(rules, states, sims, threads=2)
+    assert time.perf_counter() - start < 5

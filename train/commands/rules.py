@@ -75,15 +75,12 @@ def _print_table(presets: list[dict[str, Any]]) -> None:
 
 
 def _print_one(one: dict[str, Any]) -> None:
-    of = ""
-    if one["changes"]:
-        changes = (f"{name}={_word(value)}" for name, value in one["changes"].items())
-        print(f"{one['rules']}\nchanged from {one['preset']} by {', '.join(changes)}")
-        of = f" of {one['preset']}"
-        print(f"about{of}: {one['about']}")
+    preset, changes = one["preset"], [f"{name}={_word(value)}" for name, value in one["changes"].items()]
+    if changes:
+        print(f"{one['rules']}\nchanged from {preset} by {', '.join(changes)}\n{preset}: {one['about']}")
+        print(f"source of {preset}: {one['source']}\nstart: {one['start']}")
     else:
-        print(f"{one['rules']}\n{one['about']}")
-    print(f"source{of}: {one['source']}\nstart: {one['start']}")
+        print(f"{one['rules']}\n{one['about']}\nsource: {one['source']}\nstart: {one['start']}")
     print("options, with * where they deviate from kalah:")
     base = _options(preset_rules("kalah"))
     for option in OPTIONS:
