@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kalah_env.rules import parse_rules
 from train.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -81,6 +82,7 @@ def test_arena_tells_of_truncated_games(capsys: pytest.CaptureFixture[str]) -> N
 def test_arena_ends_where_positions_repeat(capsys: pytest.CaptureFixture[str]) -> None:
     """These two went round and round for ever while only rules without sown stores had a limit."""
     rules = "kalah:pits=2,seeds=1,directions=2,capture=none,end=mover,win=move"
+    assert parse_rules(rules).ply_limit == 500, "so this would not end"
     agents = ["alphabeta:depth=4", "alphabeta:depth=5"]
     assert main(["arena", *agents, "--games", "2", "--rules", rules, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
