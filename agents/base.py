@@ -10,7 +10,7 @@ import numbers
 import numpy as np
 
 from kalah_env import batch, engine
-from kalah_env.checks import whole_number
+from kalah_env.checks import MAX_SEED, whole_number
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 from kalah_env.specs import GROUP, Agent, agent_names, make_agent
@@ -28,7 +28,7 @@ def check_range(what: str, value: float, low: float, high: float) -> None:
 def make_rng(seed: int | None) -> np.random.Generator:
     """Return the random generator of an agent's seed; None takes fresh entropy."""
     if seed is not None:
-        whole_number("agent: seed", seed, 0)
+        whole_number("agent: seed", seed, 0, MAX_SEED)
     return np.random.default_rng(seed)
 
 

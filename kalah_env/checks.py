@@ -26,11 +26,11 @@ def as_whole_number(value: Any) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-def whole_number(what: str, value: Any, low: int, high: int = MAX_SEED) -> int:
-    """Return `value` as an int; `KalahError` unless it is a whole number from low to high."""
+def whole_number(what: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return `value` as an int; `KalahError` unless it is a whole number from low to high (None: or more)."""
     number = as_whole_number(value)
-    if number is None or not low <= number <= high:
-        allowed = f"{low} or more" if high == MAX_SEED else f"{low} to {high}"
+    if number is None or number < low or (high is not None and number > high):
+        allowed = f"{low} or more" if high is None else f"{low} to {high}"
         raise KalahError(f"{what}={value!r} is not allowed; give a whole number, {allowed}.")
     return number
 
