@@ -98,6 +98,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         self._rng = np_random()[0]
         self._winner = 0  # who won last; before anybody has, player 0 begins
         self.possible_agents = ["player_0", "player_1"]
+        self.agent_selection = self.possible_agents[0]  # for `last`, which then asks for a reset
         self._player = {agent: player for player, agent in enumerate(self.possible_agents)}
         actions, board = num_actions(self.rules), 2 * side_pits(self.rules) + 2
         self.action_spaces = {agent: matches.action_space(self.rules) for agent in self.possible_agents}

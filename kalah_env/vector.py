@@ -97,7 +97,7 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
             )
         if not (self._begun or mask.all()):
             raise KalahError(
-                "reset_mask leaves out games that have not begun; the first reset() begins all: leave it out."
+                "reset_mask leaves out games that have not begun; the first reset() begins all: give no mask."
             )
         return mask.copy()
 

@@ -46,7 +46,14 @@ def test_games_may_be_made_to_begin_at_the_start(make):
 
 
 @pytest.mark.parametrize(
-    "call", [lambda e: e.step(0), lambda e: e.observe("player_0"), lambda e: e.state(), lambda e: e.render()]
+    "call",
+    [
+        lambda e: e.step(0),
+        lambda e: e.last(),
+        lambda e: e.observe("player_0"),
+        lambda e: e.state(),
+        lambda e: e.render(),
+    ],
 )
 def test_a_bare_environment_needs_a_reset_first(call):
     with pytest.raises(
