@@ -5,9 +5,12 @@ What an agent is and how one is made from a text such as `alphabeta:depth=8` sta
 `alphabeta/`, `rollouts.py`, `neural.py`.
 """
 
+import numbers
+
 import numpy as np
 
 from kalah_env import batch, engine
+from kalah_env.checks import MAX_SEED, whole_number
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 from kalah_env.specs import GROUP, Agent, agent_names, make_agent
@@ -17,14 +20,15 @@ __all__ = ["GROUP", "Agent", "agent_names", "check_range", "check_running", "mak
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
     """Raise a `KalahError` unless low <= value <= high; `what` names agent and option."""
-    if not low <= value <= high:
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not low <= value <= high:
         raise KalahError(f"{what}={value} is out of range; it is {low} to {high}.")
 
 
 def make_rng(seed: int | None) -> np.random.Generator:
     """Return the random generator of an agent's seed; None takes fresh entropy."""
     if seed is not None:
-        check_range("agent: seed", seed, 0, 2**64 - 1)
+        whole_number("agent: seed", seed, 0, MAX_SEED)
     return np.random.default_rng(seed)
 
 

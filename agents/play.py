@@ -16,7 +16,7 @@ from kalah_env.rules import Rules, format_rules, num_actions, side_pits
 _COMMANDS = """\
   board      show the board and its position as text
   help       show this
-  quit       leave the game"""
+  quit       leave the game (also q, exit)"""
 
 
 def help_text(rules: Rules) -> str:
@@ -90,7 +90,7 @@ def _ask(rules: Rules, state: np.ndarray, source: TextIO, sink: TextIO) -> int:
         word = line.strip().lower()
         if not line:
             raise _LeftError("End of input.")
-        if word in ("quit", "exit"):
+        if word in ("quit", "exit", "q"):
             raise _LeftError("You left.")
         if word == "help":
             print(help_text(rules), file=sink)

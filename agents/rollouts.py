@@ -17,6 +17,7 @@ from agents import tree as trees
 from agents.base import check_range, check_running, make_rng
 from kalah_env import batch, engine
 from kalah_env.jit import njit
+from kalah_env.playout import random_action
 from kalah_env.rules import Rules, num_actions
 
 MAX_SIMS = 10**6
@@ -98,7 +99,7 @@ def search(
 def _simulate(rules, tree, root, sims, c, rng, stop, visits, totals):
     """Grow `tree` (B = 1) from `root: (1, S)`; write visits and totals of its actions: (A,)."""
     scratch = np.empty(root.shape[1], np.int16)
-    legal = np.empty(visits.shape[0], np.int64)
+    draws = np.array([rng.integers(1, 2**63)], np.uint64)
     trees.plant(tree, root)
     _mark_legal(rules, tree, 0)
     for _ in range(sims):
@@ -117,7 +118,7 @@ def _simulate(rules, tree, root, sims, c, rng, stop, visits, totals):
         else:
             _mark_legal(rules, tree, node)
             scratch[:] = tree.states[0, node]
-            value = playout(rules, scratch, rng, legal)
+            value = playout(rules, scratch, draws)
         trees.back_up(tree, 0, node, value)
     for action in range(visits.shape[0]):
         child = tree.children[0, 0, action]
@@ -155,20 +156,15 @@ def _choose(tree, node, c, rng):
 
 
 @njit
-def playout(rules, s, rng, legal):
+def playout(rules, s, draws):
     """Play the running `s` to its end by uniform chance; return the result for the player to move.
 
-    legal: (A,) int64 - scratch.
+    draws: (1,) uint64 - state of the random numbers (`kalah_env/playout.py`).
     """
     extras = engine.board_size(rules)
     sign = 1.0
     for _ in range(MAX_PLIES):
-        count = 0
-        for action in range(legal.shape[0]):
-            if engine.is_legal(rules, s, action):
-                legal[count] = action
-                count += 1
-        action = legal[int(rng.random() * count)]
+        action = random_action(rules, s, draws)
         side = s[extras + engine.SIDE]
         engine.play(rules, s, action)
         if s[extras + engine.STATUS] != engine.RUNNING:

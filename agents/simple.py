@@ -29,8 +29,9 @@ class RandomAgent:
 class GreedyAgent:
     """Plays a move that gains most seeds in the own store at once; ties with the same chance.
 
-    What is swept at the end of the game counts. After `swap` the own store is the other side's. Where
-    no store is used (two rows a side) every move gains nothing, and it plays at random.
+    What is swept at the end of the game counts. After `swap` the own store is the other side's. Seeds
+    are all it looks at, also with `win=move`; where no store is used (two rows a side) every move gains
+    nothing, and it plays as `random` does.
     """
 
     spec = "greedy"

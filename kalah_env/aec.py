@@ -5,7 +5,6 @@ speed (one game at a time); that is `vector.py`. Users import it as `kalah_env.k
 is shown: `show.py`.
 """
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from kalah_env import batch, engine, features, matches, text
+from kalah_env.checks import as_whole_number
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
 from kalah_env.matches import Observation
@@ -28,10 +28,17 @@ def env(
     render_mode: str | None = None,
     starter: str | int = "south",
 ) -> AECEnv:
-    """Return `raw_env` in PettingZoo's usual wrappers: an illegal action ends the game with -1."""
+    """Return `raw_env` in PettingZoo's usual wrappers: an illegal action ends the game with -1.
+
+    One that is no action at all, such as 99, is PettingZoo's `AssertionError`.
+    """
     bare = raw_env(rules, reward, render_mode, starter)
     wrapped = wrappers.TerminateIllegalWrapper(bare, illegal_reward=-1)
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(wrapped))
+
+
+# PettingZoo's api_test resets every environment with these, to see that options are taken.
+_API_TESTS_OPTIONS = "{'options': 1}"
 
 
 @njit
@@ -87,9 +94,11 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
         self.reward = reward
         self.render_mode = render_mode
         self.starter = starter
+        self._begun = False
         self._rng = np_random()[0]
         self._winner = 0  # who won last; before anybody has, player 0 begins
         self.possible_agents = ["player_0", "player_1"]
+        self.agent_selection = self.possible_agents[0]  # for `last`, which then asks for a reset
         self._player = {agent: player for player, agent in enumerate(self.possible_agents)}
         actions, board = num_actions(self.rules), 2 * side_pits(self.rules) + 2
         self.action_spaces = {agent: matches.action_space(self.rules) for agent in self.possible_agents}
@@ -103,20 +112,23 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Return the agent's observation space, always the same object."""
+        self._check_agent(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space:
         """Return the agent's action space, always the same object."""
+        self._check_agent(agent)
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game, from `options["position"]` if it is given; after an error nothing changed."""
-        # PettingZoo's api_test resets every environment with the option "options", so that passes.
-        position, starter = matches.reset_options(options, self.starter, "options")
+        if str(options) == _API_TESTS_OPTIONS:
+            options = None
+        position, starter = matches.reset_options(options, self.starter)
         state = self._start.copy() if position is None else matches.first_state(self.rules, position)
         if seed is not None:
             self._rng, self._winner = np_random(seed)[0], 0
-        self._state = state
+        self._state, self._begun = state, True
         self._mask = np.zeros(num_actions(self.rules), np.int8)
         engine.legal_mask(self.rules, self._state, self._mask)
         self._divisor = features.divisor(self.rules, self._state)
@@ -138,6 +150,9 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
         An illegal action raises `KalahError` and changes nothing.
         """
+        self._check_begun("step")
+        if not self.agents:
+            raise KalahError("step: both agents have left, the game is over; call reset() to begin another.")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -151,17 +166,22 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
             self.render()
 
     def _checked(self, action: Any) -> int:
-        try:
-            chosen = operator.index(action)
-        except TypeError:
-            chosen = -1
-        if 0 <= chosen < len(self._mask) and self._mask[chosen]:
+        chosen = as_whole_number(action)
+        if chosen is not None and 0 <= chosen < len(self._mask) and self._mask[chosen]:
             return chosen
         raise KalahError(
             f"{self.agent_selection}: action {action!r} is illegal in "
             f"{text.format_position(self.rules, self._state)}; "
             f"legal are {np.flatnonzero(self._mask).tolist()}."
         )
+
+    def _check_begun(self, call: str) -> None:
+        if not self._begun:
+            raise KalahError(f"{call}: no game has begun; call reset() first.")
+
+    def _check_agent(self, agent: Any) -> None:
+        if agent not in self.possible_agents:
+            raise KalahError(f"there is no agent {agent!r}; agents are {', '.join(self.possible_agents)}.")
 
     def _publish(self, captured: int) -> None:
         """Set what PettingZoo reads: whose turn it is, infos, and at the end flags and rewards."""
@@ -187,6 +207,8 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
     def observe(self, agent: str) -> Observation:
         """Return the agent's view of the board and, if it is to move, its legal actions."""
+        self._check_begun("observe")
+        self._check_agent(agent)
         side = self._player[agent] ^ self._south
         to_move = side == self._side and not self.terminations.get(agent, True)
         return {
@@ -196,10 +218,12 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name PettingZoo's modu
 
     def state(self) -> np.ndarray:
         """Return a copy of the engine's row (S,) int16 (see `engine.py`), as agents take it."""
+        self._check_begun("state")
         return self._state.copy()
 
     def render(self) -> str | np.ndarray | None:
         """Return the board as text or picture, or show it in the window, as `render_mode` says."""
+        self._check_begun("render")
         south = self._south
         return self._screen.show(self._state, (self.possible_agents[south], self.possible_agents[1 - south]))
 

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from kalah_env import engine
+from kalah_env.checks import whole_number, whole_numbers
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit, parallel_njit
 from kalah_env.rules import PRESETS, Rules, num_actions, preset_rules, side_pits, validate
@@ -26,8 +27,7 @@ def new_games(rules: Rules, count: int) -> Array:
     On a tiny board the start itself may be decided; then the games are over, as a loaded one would be.
     """
     validate(rules)
-    if count < 0:
-        raise KalahError(f"{count} games cannot be made; give 0 or more.")
+    count = whole_number("new_games: count", count, 0)
     state = np.zeros(state_size(rules), np.int16)
     engine.reset(rules, state)
     layout = PRESETS[rules.preset].start
@@ -109,13 +109,7 @@ def step(rules: Rules, states: Array, actions: Array) -> Array:
     `KalahError` names the first game whose action is illegal; then no game was changed.
     """
     _check_shape(rules, states)
-    actions = np.asarray(actions)
-    if actions.shape != (len(states),) or (actions.size and actions.dtype.kind not in "iu"):
-        raise KalahError(
-            f"actions are {actions.dtype} of shape {actions.shape}; give one whole number a game: "
-            f"({len(states)},)."
-        )
-    actions = actions.astype(np.int64, copy=False)
+    actions = whole_numbers("actions are", actions, len(states))
     if not states.flags.writeable:
         raise KalahError("states are read-only and are played in place; give a copy.")
     bad = _first_illegal(rules, states, actions)

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from kalah_env import batch, engine, features, text
+from kalah_env.checks import whole_numbers
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
 from kalah_env.rules import Rules, num_actions, parse_rules, side_pits, validate
@@ -51,16 +52,15 @@ def action_space(rules: Rules) -> spaces.Discrete:
 
 def first_state(rules: Rules, position: Any) -> np.ndarray:
     """Return the state (S,) a game starts from: of a position's text, or the rules' own for None."""
-    if position is None:
-        return batch.new_games(rules, 1)[0]
-    if not isinstance(position, str):
-        raise KalahError(f"position is {position!r}; give a text such as '<1,0,0,4,4> S'.")
-    return text.parse_position(position, rules)
+    return batch.new_games(rules, 1)[0] if position is None else text.parse_position(position, rules)
 
 
 def reset_options(options: dict[str, Any] | None, starter: str | int, *more: str) -> tuple[Any, str | int]:
     """Return position and starter of a reset's options; `starter` is what holds where none is given."""
-    options = options or {}
+    if options is None:
+        options = {}
+    if not isinstance(options, dict):
+        raise KalahError(f"reset: options={options!r} is no dictionary; give {{'position': TEXT}} or None.")
     known = ("position", "starter", *more)
     unknown = sorted(map(str, set(options) - set(known)))
     if unknown:
@@ -314,12 +314,8 @@ class Matches:
             actions = self._agent.act(self.rules, given)
         else:
             assert callable(self.opponent)
-            actions = np.asarray(self.opponent(given, self.rules, rng))
-        if actions.shape != (len(positions),) or actions.dtype.kind not in "iu":
-            raise KalahError(
-                f"the opponent answered {actions.dtype} of shape {actions.shape} to {len(positions)} "
-                f"positions; one whole number each is needed: ({len(positions)},)."
-            )
+            actions = self.opponent(given, self.rules, rng)
+        actions = whole_numbers("the opponent answered", actions, len(positions))
         illegal, masks = np.zeros(len(positions), np.bool_), batch.legal_masks(self.rules, positions)
         if _find_illegal(batch.statuses(self.rules, positions), masks, actions, illegal):
             complaint = _complaint(self.rules, positions, masks, actions, illegal)

@@ -209,7 +209,9 @@ OPTIONS = (
     Option("win", _words(Win), "most seeds in the store / who can still move"),
     Option("pie", _NO_YES, "the second player's first action may be swap"),
     Option("lap_limit", range(1, 1_000_001), "laps in one move, after which it ends where it is"),
-    Option("ply_limit", range(0, 10_001), "plies after which a game is truncated; 0 = none"),
+    Option(
+        "ply_limit", range(0, 10_001), "plies until a game is truncated; 0 = none; 500 where positions repeat"
+    ),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 
@@ -229,6 +231,7 @@ CLASHES = (
     Clash("rows", "2", "capture", "opposite|count", "no seed falls on the opponent's side or is banked"),
     Clash("rows", "2", "win", "seeds", "no seed is ever banked"),
     Clash("rows", "2", "must_feed", "true", "no seed falls on the opponent's side"),
+    Clash("sow_store", "none", "again", "false", "no seed is sown into a store"),
     Clash("rows", "1", "capture", "sow", "captured seeds are sown round two own rows"),
     Clash("min_seeds", "2", "seeds", "1", "no pit could be chosen at the start"),
     Clash("capture", "!opposite", "capture_takes", "faced", "it is about capture=opposite"),

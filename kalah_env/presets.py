@@ -20,15 +20,12 @@ from kalah_env.options import (
     Win,
 )
 
-# Positions can repeat where no store is sown, so games are cut there unless the rules say otherwise.
-PLY_LIMIT = 500
 _AWARI = {
     "sow_store": SowStore.NONE,
     "capture": Capture.COUNT,
     "must_feed": 1,
     "end": End.MOVER,
     "early_stop": EarlyStop.KEEP,
-    "ply_limit": PLY_LIMIT,
 }
 _KALAHA_PHILOS = {**_AWARI, "grand_slam": GrandSlam.ILLEGAL, "leftover": Leftover.NOBODY}
 _FOUR_ROWS = {
@@ -40,7 +37,6 @@ _FOUR_ROWS = {
     "relay": 1,
     "capture": Capture.SOW,
     "win": Win.MOVE,
-    "ply_limit": PLY_LIMIT,
 }
 
 
@@ -133,7 +129,6 @@ PRESETS = (
             "capture_counts": BY_NAME["capture_counts"].parse("2+4+6"),
             "capture_sides": CaptureSides.ANY,
             "end": End.MOVER,
-            "ply_limit": PLY_LIMIT,
         },
         "Deutsche Spielhandbuch 1937, by Wikipedia, Das Bohnenspiel",
         "capture by 2, 4 or 6 on either side; the rest goes to its owner",

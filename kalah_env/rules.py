@@ -11,7 +11,7 @@ from typing import Any
 
 from kalah_env.errors import KalahError
 from kalah_env.options import BY_NAME, CLASHES, OPTIONS, Rules, SowStore
-from kalah_env.presets import PLY_LIMIT, PRESET_NAMES, PRESETS
+from kalah_env.presets import PRESET_NAMES, PRESETS
 
 __all__ = [
     "CLASHES",
@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 MAX_SEEDS = 2000  # seeds on a board; counts are int16
+START = "start"  # in place of a position: the rules' own start
+PLY_LIMIT = 500  # where positions can repeat, unless the rules say otherwise
 
 
 def preset_rules(name: str) -> Rules:
@@ -41,13 +43,17 @@ def preset_rules(name: str) -> Rules:
             "`kalah rules` shows them."
         )
     index = PRESET_NAMES.index(name)
-    return Rules()._replace(**{k: int(v) for k, v in PRESETS[index].options.items()}, preset=index)
+    rules = Rules()._replace(**{k: int(v) for k, v in PRESETS[index].options.items()}, preset=index)
+    return rules._replace(ply_limit=_default_ply_limit(rules))
 
 
 def validate(rules: Rules) -> Rules:
     """Return `rules` unchanged, or raise a `KalahError` that names what is out of range or clashes."""
     if not isinstance(rules, Rules):
-        raise KalahError(f"rules: {rules!r} are no Rules; make them with parse_rules or make_rules.")
+        raise KalahError(
+            f"rules: {rules!r} is neither a text such as kgp:pits=6 nor Rules; make Rules with parse_rules "
+            "or make_rules."
+        )
     for option in OPTIONS:
         value = getattr(rules, option.name)
         if not option.holds(value):
@@ -82,15 +88,20 @@ def _build(preset: str, options: dict[str, str]) -> Rules:
         if name not in BY_NAME:
             raise KalahError(f"rules: there is no option {name!r}; options are {', '.join(BY_NAME)}.")
         changes[name] = BY_NAME[name].parse(text)
-    changes.setdefault("ply_limit", _default_ply_limit(base, changes.get("sow_store", base.sow_store)))
-    return validate(base._replace(**changes))
+    rules = base._replace(**changes)
+    if "ply_limit" not in changes:
+        rules = rules._replace(ply_limit=_default_ply_limit(rules))
+    return validate(rules)
 
 
-def _default_ply_limit(base: Rules, sow_store: int) -> int:
-    """Return the limit that holds where none is given: it follows `sow_store`, as positions repeat."""
-    if sow_store == base.sow_store:
-        return base.ply_limit
-    return PLY_LIMIT if sow_store == SowStore.NONE else 0
+def _default_ply_limit(rules: Rules) -> int:
+    """Return the limit that holds where none is given: none where no position can come back.
+
+    That is where stores are sown in one direction. A store never loses a seed, and each ply either
+    adds one (a capture, or sowing that leaves the mover's pits, in whatever lap), or only carries seeds
+    of the mover's pits nearer to his store. A swap is open once.
+    """
+    return PLY_LIMIT if rules.sow_store == SowStore.NONE or rules.directions == 2 else 0
 
 
 def parse_rules(text: str) -> Rules:
@@ -115,7 +126,7 @@ def format_rules(rules: Rules) -> str:
     """Return the text form; `parse_rules` of it gives the same rules."""
     name = PRESETS[rules.preset].name
     base = preset_rules(name)
-    base = base._replace(ply_limit=_default_ply_limit(base, rules.sow_store))
+    base = base._replace(ply_limit=_default_ply_limit(rules))
     changed = [
         f"{option.name}={option.format(getattr(rules, option.name))}"
         for option in OPTIONS

@@ -7,13 +7,13 @@ Version history
 * v0: first version.
 """
 
-import operator
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from kalah_env import matches
+from kalah_env.checks import as_whole_number
 from kalah_env.errors import KalahError
 from kalah_env.matches import Matches, Observation, Opponent
 from kalah_env.rules import Rules
@@ -28,13 +28,14 @@ class KalahEnv(gymnasium.Env[Observation, Any]):
     rules: text such as `kgp:pits=6`, or `Rules`.
     opponent: an agent's text such as `alphabeta:depth=4`, or a function of (positions (K, S) int16,
         rules, rng) that returns K legal actions; None: the caller plays both seats, and observation,
-        reward, `info` and illegal actions are as in `KalahVectorEnv` without opponent.
+        reward, `info` and illegal actions are as in `KalahVectorEnv` without opponent. An illegal action
+        raises there, so a checker that samples without the mask (Gymnasium's `check_env`) fails by chance.
     seat: the player the agent is, 0, 1, or `random` for each game.
     starter: who begins. `south`: player 0 sits South, and the side to move of the start position
         begins, South in a fresh game; 0 or 1: that player; `lot`: a draw for each game (sheet 000);
         `winner`: who won last (sheet 002), player 0 before anybody has. Who begins sits at the side
         to move, the other one opposite.
-    start: the text of the position that games start from, instead of the rules' own.
+    start: the text of the position that games start from; None or `start`: the rules' own.
     reward: `outcome` +1, 0 or -1 at the end; `margin` the difference of the stores over all seeds
         (with `win=move` +1 or -1). Before the end, and where the ply limit truncates, 0.
     render_mode: `ansi` (text), `rgb_array` (picture) or `human` (window); South is below.
@@ -84,12 +85,11 @@ class KalahEnv(gymnasium.Env[Observation, Any]):
         """Play the agent's action and what the opponent answers."""
         if not self._running:
             raise KalahError("step: no game is running; call reset() first.")
-        try:
-            actions = np.array([operator.index(action)], np.int64)
-        except (TypeError, OverflowError):
-            raise KalahError(f"action {action!r} is not a whole number of {self.action_space}.") from None
+        chosen = as_whole_number(action)
+        if chosen is None:
+            raise KalahError(f"action {action!r} is not a whole number of {self.action_space}.")
         now = self.matches
-        now.play(actions, self.np_random)
+        now.play(np.array([chosen]), self.np_random)
         reward, terminated, truncated = float(now.reward[0]), bool(now.terminated[0]), bool(now.truncated[0])
         self._running = not (terminated or truncated)
         observation, info = self._seen()

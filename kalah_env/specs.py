@@ -44,6 +44,8 @@ def make_agent(spec: str, seed: int | None = None) -> Agent:
     The same seed gives the same moves, except under time limits; None takes fresh entropy. A
     `seed=` in the text goes before `seed`, and alone becomes part of the agent's `spec`.
     """
+    if not isinstance(spec, str):
+        raise KalahError(f"agent: {spec!r} is no text; write a name such as greedy or alphabeta:depth=6.")
     name, colon, rest = (part.strip() for part in spec.partition(":"))
     entry = _entry(name)
     try:

@@ -3,8 +3,8 @@
 Position: `<n,S,N,s1,...,sn,n1,...,nn> S` = pits a row, south's store, north's store, south's pits,
 north's pits (each in its owner's counter-clockwise order), the side to move, then `first` or `swap`
 where they apply; with two rows a side `2xn` stands for n, and the front row comes before the back
-row. Moves are pit numbers from 1, with `+` (counter-clockwise) or `-` where the direction is chosen,
-and `swap`. Game records: `records.py`.
+row. `start` is the start of a game. Moves are pit numbers from 1, with `+` (counter-clockwise) or `-`
+where the direction is chosen, and `swap`. Game records: `records.py`.
 """
 
 import re
@@ -13,7 +13,7 @@ import numpy as np
 
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
-from kalah_env.rules import MAX_SEEDS, Rules, num_actions, side_pits
+from kalah_env.rules import MAX_SEEDS, START, Rules, num_actions, side_pits
 
 SIDE_LETTERS = ("S", "N")
 SIDE_NAMES = ("south", "north")
@@ -26,12 +26,16 @@ def parse_position(text: str, rules: Rules) -> np.ndarray:
     """Return the state (S,) int16 of a position's text, settled if it is already decided.
 
     `KalahError` if the text is malformed, its pits are not the rules', it holds more than 2,000
-    seeds, or it says `swap` where the rules have no pie rule.
+    seeds, or it says `swap` where the rules have no pie rule. `start` is the rules' own start.
     """
+    if not isinstance(text, str):
+        raise KalahError(f"position is {text!r}; give a text such as '<1,0,0,4,4> S', or '{START}'.")
+    if text.strip() == START:
+        return batch.new_games(rules, 1)[0]
     match = _POSITION.fullmatch(text.strip())
     form = _FORMS[rules.rows]
     if not match:
-        raise KalahError(f"position {_short(text)} is not of the form {form}.")
+        raise KalahError(f"position {_short(text)} is not of the form {form}, nor {START}.")
     size, *parts = (part.strip() for part in match[1].split(","))
     if size.lstrip("0") != _size(rules):
         raise KalahError(
@@ -115,9 +119,12 @@ def parse_move(rules: Rules, state: np.ndarray, text: str) -> int:
         status = batch.extras(rules, state)[engine.STATUS]
         why = "the game is over" if status == engine.OVER else "the game is truncated by ply_limit"
         raise KalahError(f"move {text!r} is illegal: {why}.")
-    raise KalahError(
-        f"move {text!r} is illegal in {format_position(rules, state)}; legal: {', '.join(legal)}."
-    )
+    why = f"is illegal in {format_position(rules, state)}"
+    if f"{text}+" in actions:
+        why = f"says no direction: {text}+ is counter-clockwise, {text}- clockwise"
+    elif rules.directions == 1 and str(text)[-1:] in ("+", "-") and text[:-1] in actions:
+        why = f"says a direction, of which these rules have one: write {text[:-1]}"
+    raise KalahError(f"move {text!r} {why}; legal: {', '.join(legal)}.")
 
 
 def winner(rules: Rules, state: np.ndarray) -> str:

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from kalah_env import matches
+from kalah_env.checks import whole_number, whole_numbers
 from kalah_env.errors import KalahError
 from kalah_env.matches import Matches, Observation, Opponent
 from kalah_env.rules import Rules
@@ -35,7 +36,8 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
         of the agent, in self-play of who moved last (where the ply limit truncates: of who is to move).
     `reset(options={"position": TEXT, "starter": ..., "reset_mask": (B,) bool})`: position and starter
         count for the games that this call begins, not for those that begin by themselves later
-        (`start=` and `starter=` do); with a mask the other games stay as they are.
+        (`start=` and `starter=` do); with a mask the other games stay as they are, and must
+        have begun.
     All arrays returned are the caller's own. One thread works; several environments may be stepped by
     several threads at once.
     """
@@ -57,8 +59,7 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
         reward: str = "outcome",
         render_mode: str | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise KalahError(f"num_envs={num_envs} games cannot be played; give 1 or more.")
+        num_envs = whole_number("num_envs", num_envs, 1)
         self.matches = Matches(rules, num_envs, opponent, seat, starter, start, reward)
         self.rules = self.matches.rules
         self.num_envs = num_envs
@@ -68,7 +69,7 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
         self.single_action_space = matches.action_space(self.rules)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._started = np.zeros(num_envs, np.bool_)
+        self._begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -82,7 +83,7 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
             self.matches.reseed(self.np_random)
             self.matches.winners[which] = 0
         self.matches.begin(which, self.np_random, position, starter)
-        self._started |= begun
+        self._begun = True
         observation, to_move = self.matches.observe()
         return observation, {"to_move": np.where(begun, to_move, 0), "_to_move": begun}
 
@@ -94,14 +95,18 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
             raise KalahError(
                 f"reset_mask={mask!r} is not an array ({self.num_envs},) of bool with at least one True."
             )
+        if not (self._begun or mask.all()):
+            raise KalahError(
+                "reset_mask leaves out games that have not begun; the first reset() begins all: give no mask."
+            )
         return mask.copy()
 
     def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play an action (B,) in every game; where one ends, the next begins at once."""
-        if not self._started.all():
-            raise KalahError("step: there are games that have not begun; call reset() first.")
+        if not self._begun:
+            raise KalahError("step: no game has begun; call reset() first.")
         now = self.matches
-        now.play(self._checked(actions), self.np_random)
+        now.play(whole_numbers("actions are", actions, self.num_envs), self.np_random)
         result = now.reward.copy(), now.terminated.copy(), now.truncated.copy()
         infos = self._infos(np.ones(self.num_envs, np.bool_))
         done = result[1] | result[2]
@@ -111,15 +116,6 @@ class KalahVectorEnv(VectorEnv[Observation, Any, Any]):
             now.begin(which, self.np_random)
         observation, infos["to_move"] = now.observe()
         return observation, *result, infos
-
-    def _checked(self, actions: Any) -> np.ndarray:
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise KalahError(
-                f"actions are {actions.dtype} of shape {actions.shape}; give one whole number a game: "
-                f"({self.num_envs},)."
-            )
-        return actions.astype(np.int64, copy=False)
 
     def _infos(self, told: np.ndarray) -> dict[str, Any]:
         """Return this step's infos, told of the games `told`; `to_move` is for the caller to add.

@@ -7,6 +7,7 @@ itself. How a rule works is not tested with these: they trust the engine.
 import numpy as np
 
 from kalah_env import batch, engine
+from kalah_env.playout import random_action
 from kalah_env.rules import PRESET_NAMES, Rules, num_actions, side_pits
 
 _SIZES = {
@@ -87,17 +88,16 @@ def action_values(rules: Rules, state: np.ndarray, memo: dict | None = None) -> 
     return values
 
 
-def random_game(rules: Rules, rng: np.random.Generator, state: np.ndarray) -> tuple[list[int], int]:
-    """Play `state` to its end in place by `rng`; return the actions and the result for its mover.
+def random_game(rules: Rules, draws: np.ndarray, state: np.ndarray) -> tuple[list[int], int]:
+    """Play `state` to its end in place by chance; return the actions and the result for its mover.
 
-    Who sits where is kept by hand, so that no sign rule of ours is needed. Draws one number a ply.
+    Who sits where is kept by hand, so that no sign rule of ours is needed. draws: as in `playout.py`.
     """
     seats, actions = [0, 1], []
     first = int(batch.sides(rules, state))
     swap = side_pits(rules) * rules.directions
     while batch.statuses(rules, state) == engine.RUNNING:
-        legal = np.flatnonzero(batch.legal_masks(rules, state[None])[0])
-        action = int(legal[int(rng.random() * len(legal))])
+        action = int(random_action(rules, state, draws))
         if action == swap:
             seats.reverse()
         engine.play(rules, state, action)

@@ -70,7 +70,9 @@ def options_of(spec: str) -> dict:
     for change in filter(None, changes.split(",")):
         name, word = change.split("=")
         options[name] = int(word) if word.isdigit() and name != "capture_counts" else word
-    options.setdefault("ply_limit", 500 if options["sow_store"] == "none" else 0)
+    options.setdefault(
+        "ply_limit", 500 if options["sow_store"] == "none" or options["directions"] == 2 else 0
+    )
     return options
 
 

@@ -81,7 +81,7 @@ def test_constructor_gets_converted_options(entry, spec, given, canonical):
         ("random:seed=", "'seed=' is not understood"),
         ("random:seed=1,seed=2", "seed stands twice"),
         ("random:seed=one", "seed=one is not a whole number"),
-        ("random:seed=-1", "seed=-1 is out of range; it is 0 to"),
+        ("random:seed=-1", "seed=-1 is not allowed; give a whole number, 0 to 9223372036854775807"),
         ("alphabeta", "give exactly one of depth=, nodes= and ms="),
         ("alphabeta:depth=4,ms=5", "depth, ms given; give exactly one"),
         ("alphabeta:depth=0", "depth=0 is out of range; it is 1 to 250"),

@@ -160,6 +160,8 @@ BAD = {
     "negative seed": ["arena", "random", "greedy", "--seed", "-1"],
     "arena start": ["arena", "random", "greedy", "--start", "<6,0"],
     "arena start over": ["arena", "random", "greedy", "--start", "<6,9,9,0,0,0,0,0,0,1,1,1,1,1,1> S"],
+    "seed beyond the range": ["play", "--seed", str(2**63)],
+    "export folder": ["export", "no/such/folder", "no/such/folder/net.onnx"],
     "records folder": ["arena", "random", "greedy", "--records", "no/such/folder/games.jsonl"],
     "unknown player": ["play", "--south", "me"],
     "play rules": ["play", "--rules", "kalah:pits"],

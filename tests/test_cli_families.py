@@ -132,3 +132,36 @@ def test_a_trained_net_of_every_preset_plays(preset, kalah, tmp_path, monkeypatc
         kalah("arena", "net:runs/small", "net:runs/small,sims=4", "--rules", spec, "--games", "4", "--json")
     )
     assert found["results"][0]["games"] == 4
+
+
+def test_rules_says_what_was_changed(kalah):
+    """A preset's sentence and source are not told as those of changed rules."""
+    lines = kalah("rules", "danish:seeds=3,relay=false").splitlines()
+    own = json.loads(kalah("rules", "danish", "--json"))
+    one = json.loads(kalah("rules", "danish:seeds=3,relay=false", "--json"))
+    assert lines[:4] == [
+        "danish:seeds=3,relay=false",
+        "changed from danish by seeds=3, relay=false",
+        f"danish: {own['about']}",
+        f"source of danish: {own['source']}",
+    ]
+    assert one["changes"] == {"seeds": 3, "relay": False}
+    assert own["changes"] == {}
+    assert "changed" not in kalah("rules", "danish:seeds=6")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (("iterations=1",), "only one iteration ran, and learning begins in the second"),
+        (("iterations=2", "selfplay.plies=1", "rules=kalah"), "learning needs games that have ended"),
+    ],
+)
+def test_train_says_why_nothing_was_learned(changes, why, kalah, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small = ("net.width=16", "net.blocks=1", "selfplay.games=16", "selfplay.simulations=[2]", "device=cpu")
+    told = kalah("train", "tiny", "name=small", *small, *changes)
+    assert f"nothing was learned: {why}" in " ".join(told.split())
+    assert "untrained: runs/small" in told
+    assert "play it" not in told
+    assert "\ntrained" not in told

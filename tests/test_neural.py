@@ -97,7 +97,7 @@ def test_bins_are_two_seeds_apart_only_where_margins_have_one_parity(spec: str) 
     odd = 0
     for state in export.sample_positions(rules, 200):
         end = state.copy()
-        random_game(rules, np.random.default_rng(0), end)
+        random_game(rules, np.ones(1, np.uint64), end)
         if rules.win or batch.statuses(rules, end) != engine.OVER:
             continue
         remaining = engine.margin(rules, end) - engine.margin(rules, state)
@@ -191,6 +191,7 @@ def test_devices(device: str, allowed: bool) -> None:
 
 def test_onnx_equals_torch_and_plays(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "net.onnx"
+    out.parent.mkdir()
     report = export.export_checkpoint(str(folder), str(out))
     assert report["ok"]
     assert report["greatest_logit_difference"] < 1e-4
@@ -225,6 +226,15 @@ def test_every_family_is_exported_and_plays_alike(name: str, tmp_path: Path) -> 
 def test_export_refuses_bad_names(folder: Path, out: str) -> None:
     with pytest.raises(KalahError, match="no file name ending in"):
         export.export_checkpoint(str(folder), out)
+
+
+def test_export_checks_its_file_before_the_net(tmp_path: Path) -> None:
+    """As `kalah arena --records` does: no folder is made, since a mistyped one would be too."""
+    (tmp_path / "folder.onnx").mkdir()
+    for wrong in (tmp_path / "missing" / "net.onnx", tmp_path / "folder.onnx"):
+        with pytest.raises(KalahError, match=r"export: the net cannot be written to .*name a regular file"):
+            export.export_checkpoint("no such checkpoint", str(wrong))
+    assert not (tmp_path / "missing").exists()
 
 
 def test_foreign_onnx_file_is_one_clear_error(tmp_path: Path) -> None:

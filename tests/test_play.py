@@ -68,8 +68,9 @@ def test_bad_input_is_refused_with_a_hint_and_asked_again(line):
     assert position == "<6,1,0,4,4,0,5,5,5,4,4,4,4,4,4> S"
 
 
-def test_empty_lines_and_capitals_are_no_matter():
-    told, position = play(["", "  ", " HELP ", "Board", "QUIT", "3"])
+@pytest.mark.parametrize("leave", ["QUIT", "quit", "exit", "q"])
+def test_empty_lines_and_capitals_are_no_matter(leave):
+    told, position = play(["", "  ", " HELP ", "Board", leave, "3"])
     assert "illegal" not in told
     assert "1 farthest from your store" in told
     assert "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first\n" in told

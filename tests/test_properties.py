@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Game
-from strategies import positions, rules_and_positions
+from strategies import positions, rules_and_positions, specs
 
 from kalah_env import batch, engine, text
 from kalah_env.rules import format_rules, num_actions, parse_rules, side_pits
@@ -47,6 +47,46 @@ def test_every_game_with_a_sown_store_ends(drawn, data):
     rules, state = drawn
     _play_out(rules, state, data.draw(st.randoms(use_true_random=False)))
     assert batch.extras(rules, state)[engine.STATUS] == engine.OVER
+
+
+def _returns(rules, state, path=frozenset(), done=None) -> bool:
+    """Say whether play from `state`, whose PLY stays 0, can come back to a position it has left."""
+    done = set() if done is None else done
+    key = state.tobytes()
+    if key in path or key in done:
+        return key in path
+    for action in range(num_actions(rules)):
+        if engine.is_legal(rules, state, action):
+            after = state.copy()
+            engine.play(rules, after, action)
+            batch.extras(rules, after)[engine.PLY] = 0
+            if _returns(rules, after, path | {key}, done):
+                return True
+    done.add(key)
+    return False
+
+
+@given(st.data())
+def test_no_position_comes_back_where_plies_have_no_limit(data):
+    """All play from a drawn position of a tiny board, under any options, the limit being the default."""
+    fixed = {"pits": data.draw(st.sampled_from("12")), "ply_limit": "0"}
+    rules = data.draw(specs(**fixed).map(parse_rules).filter(lambda r: "ply_limit" not in format_rules(r)))
+    assert not _returns(rules, data.draw(positions(rules, 2)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "position"),
+    [
+        ("kalah:directions=2,pits=2", "<2,4,1,1,0,0,2> N"),
+        ("kalah:directions=2,pits=2,capture=none,end=mover,win=move", "<2,0,0,1,1,1,1> S"),
+        ("kalah:sow_store=none,pits=2", "<2,0,0,1,1,1,1> S"),
+        ("bao-philos:directions=1,pits=2", "<2x2,0,0,2,2,2,2,2,2,2,2> S"),
+    ],
+)
+def test_positions_come_back_where_plies_have_a_limit(spec, position):
+    assert parse_rules(spec).ply_limit > 0
+    rules = parse_rules(f"{spec},ply_limit=0")
+    assert _returns(rules, text.parse_position(position, rules))
 
 
 @given(rules_and_positions(), st.randoms(use_true_random=False))

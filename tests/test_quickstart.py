@@ -102,7 +102,7 @@ def test_an_unfinished_run_is_gone_on_with(few_opponents: None) -> None:
 def test_another_games_unfinished_run_is_not_gone_on_with() -> None:
     config = load_config(str(Path(__file__).parent.parent / "configs/quick.yaml"), changed("iterations=1"))
     train(config, RUN, resume=False, quiet=True)
-    with pytest.raises(KalahError, match="begun with another rules"):
+    with pytest.raises(KalahError, match="begun with rules="):
         quickstart.main(changed("rules=kalah:pits=4,seeds=2"), games=2)
 
 

@@ -50,7 +50,12 @@ def test_text_round_trip(spec):
         ("kalaha-philos:capture_counts=3+2", "kalaha-philos"),
         ("bohnenspiel:capture_counts=6+2+4+2", "bohnenspiel"),
         ("bohnenspiel:capture_counts=12+04", "bohnenspiel:capture_counts=4+12"),
-        # The limit of plies follows sow_store unless it is given.
+        # The limit of plies follows sow_store and directions unless it is given.
+        ("kalah:directions=2,ply_limit=500", "kalah:directions=2"),
+        ("kalah:ply_limit=0,directions=2", "kalah:directions=2,ply_limit=0"),
+        ("kalah:directions=2,ply_limit=9", "kalah:directions=2,ply_limit=9"),
+        ("kalah:ply_limit=500", "kalah:ply_limit=500"),
+        ("bao-philos:directions=1,ply_limit=500", "bao-philos:directions=1"),
         ("kalah:sow_store=none,ply_limit=500", "kalah:sow_store=none"),
         ("kalah:ply_limit=0,sow_store=none", "kalah:sow_store=none,ply_limit=0"),
         ("bohnenspiel:sow_store=own,ply_limit=0", "bohnenspiel:sow_store=own"),
@@ -71,9 +76,14 @@ def test_printed_form(given_text, printed):
         ("kalaha-philos:sow_store=own", 0),
         ("kalaha-philos:sow_store=none,ply_limit=0", 0),
         ("bao-philos:pits=3", 500),
+        ("bao-philos:directions=1", 500),
+        ("kalah:directions=2", 500),
+        ("kalaha-philos:sow_store=own,directions=2", 500),
+        ("kalah:directions=2,ply_limit=0", 0),
+        ("kalah:directions=1", 0),
     ],
 )
-def test_the_ply_limit_follows_sow_store(spec, limit):
+def test_the_ply_limit_follows_sow_store_and_directions(spec, limit):
     rules = parse_rules(spec)
     assert rules.ply_limit == limit
     assert parse_rules(format_rules(rules)) == rules
@@ -151,6 +161,7 @@ CLASHING = (
     ("bao-philos:capture=count", "rows=2", "capture=count"),
     ("bao-philos:win=seeds", "rows=2", "win=seeds"),
     ("bao-philos:relay=false,must_feed=true", "rows=2", "must_feed=true"),
+    ("kalaha-philos:again=false", "sow_store=none", "again=false"),
     ("kalah:capture=sow", "rows=1", "capture=sow"),
     ("kalah:min_seeds=2,seeds=1", "min_seeds=2", "seeds=1"),
     ("kalah-72:capture=none", "capture=none", "capture_takes=faced"),

@@ -230,6 +230,44 @@ def test_illegal_move_of_two_directions(move):
 
 
 @pytest.mark.parametrize(
+    ("spec", "move", "hint"),
+    [
+        (
+            "bao-philos",
+            "5",
+            r"move '5' says no direction: 5\+ is counter-clockwise, 5- clockwise; legal: 1\+",
+        ),
+        ("bao-philos", "0", r"'0' is illegal in <[^>]*> S first; legal: 1\+"),
+        ("kalah", "5+", "move '5\\+' says a direction, of which these rules have one: write 5; legal: 1, 2"),
+        ("kalah", "7-", r"'7-' is illegal in <[^>]*> S first; legal: 1, 2"),
+        ("kalah", "7", r"'7' is illegal in <[^>]*> S first; legal: 1, 2"),
+    ],
+)
+def test_a_move_with_or_without_direction_gets_a_hint(spec, move, hint):
+    rules = parse_rules(spec)
+    with pytest.raises(KalahError, match=hint):
+        text.parse_move(rules, batch.new_games(rules, 1)[0], move)
+
+
+@pytest.mark.parametrize("spec", ["kalah", "hus", "kalah:pie=true"])
+def test_start_is_a_position(spec):
+    rules = parse_rules(spec)
+    assert text.parse_position(" start", rules).tolist() == batch.new_games(rules, 1)[0].tolist()
+
+
+@pytest.mark.parametrize("position", ["Start", "begin", "start S"])
+def test_what_is_no_position_hears_of_start(position):
+    with pytest.raises(KalahError, match=r"is not of the form .*, nor start"):
+        text.parse_position(position, parse_rules("kalah"))
+
+
+@pytest.mark.parametrize("position", [5, None, b"start", ["start"]])
+def test_a_position_is_a_text(position):
+    with pytest.raises(KalahError, match="give a text such as"):
+        text.parse_position(position, parse_rules("kalah"))
+
+
+@pytest.mark.parametrize(
     ("position", "said"), [("<1,3,1,0,0>", "S"), ("<1,1,3,0,0>", "N"), ("<1,2,2,0,0>", "draw")]
 )
 def test_winner(position, said):

@@ -1,6 +1,7 @@
 """Learner, loop and checkpoints: what a training run promises."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from train.config import Learner as LearnerConfig
 from train.config import TrainConfig, make_config
 from train.export import sample_positions
 from train.learner import Learner
-from train.loop import Run, Stopped, open_run, train, use_bfloat16
+from train.loop import Run, Stopped, open_run, train, use_bfloat16, why_untrained
 from train.replay import Replay, Rows
 
 
@@ -191,7 +192,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(KalahError, match="holds a run already"):
         train(config, folder, resume=False, quiet=True)
     other = make_config(SMALL | {"seed": 3}, "test")
-    with pytest.raises(KalahError, match="begun with another seed"):
+    with pytest.raises(KalahError, match=r"begun with seed=0 \(now: seed=3\)"):
         train(other, folder, resume=True, quiet=True)
     assert (last / "weights.safetensors").read_bytes() == before
 
@@ -270,3 +271,30 @@ def test_a_flipped_byte_is_noticed(tmp_path: Path, name: str) -> None:
     file.write_bytes(data)
     with pytest.raises(KalahError, match="not the file that was written"):
         train(config, tmp_path / "run", resume=True, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("done", "rows", "iterations", "said"),
+    [
+        (1, 50, 1, "only one iteration ran, .* raise iterations and go on with --resume"),
+        (1, 50, 9, "only one iteration ran, .* raise max_minutes and go on with --resume"),
+        (1, 0, 1, "there were none in 1 iteration; raise iterations and .* more selfplay.plies"),
+        (3, 0, 9, "there were none in 3 iterations; raise max_minutes and .* more selfplay.plies"),
+        (3, 50, 3, "none before the last of 3 iterations; raise iterations and .* more selfplay.plies"),
+    ],
+)
+def test_a_run_without_learning_names_the_cause(done: int, rows: int, iterations: int, said: str) -> None:
+    config = make_config({**SMALL, "iterations": iterations}, "test")
+    assert re.search(said, why_untrained(done, rows, config))
+
+
+def test_a_resumed_run_says_what_it_was_begun_with(tmp_path: Path) -> None:
+    config = make_config({**SMALL, "iterations": 1}, "test")
+    train(config, tmp_path / "run", resume=False, quiet=True)
+    other = make_config({**SMALL, "rules": "kgp:pits=3,seeds=2", "learner": {"batch": 64}}, "test")
+    sentence = (
+        r"begun with rules=kalah:pits=3,seeds=2, learner.batch=32 "
+        r"\(now: rules=kgp:pits=3,seeds=2, learner.batch=64\)"
+    )
+    with pytest.raises(KalahError, match=sentence):
+        train(other, tmp_path / "run", resume=True, quiet=True)

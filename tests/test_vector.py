@@ -214,7 +214,7 @@ def test_an_illegal_action_in_self_play_raises_and_changes_nothing(bad):
     assert not envs.step([2, 2, 2])[2].any()
 
 
-@pytest.mark.parametrize("bad", [[0.0, 1.0], [0], [[0, 1]], [None, 0], 0])
+@pytest.mark.parametrize("bad", [[0.0, 1.0], [0], [[0, 1]], [None, 0], 0, [0, [1]], [True, False]])
 def test_actions_are_one_whole_number_a_game(bad):
     envs, _, _ = begun(2)
     with pytest.raises(KalahError, match=r"one whole number a game: \(2,\)"):
@@ -225,9 +225,13 @@ def test_games_must_have_begun():
     envs = KalahVectorEnv(2)
     with pytest.raises(KalahError, match=r"call reset\(\) first"):
         envs.step([0, 0])
-    envs.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(KalahError, match="leaves out games that have not begun"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
     with pytest.raises(KalahError, match=r"call reset\(\) first"):
         envs.step([0, 0])
+    envs.reset(options={"reset_mask": np.array([True, True])})
+    envs.reset(options={"reset_mask": np.array([True, False])})
+    envs.step([0, 0])
 
 
 def test_a_mask_resets_some_games_and_leaves_the_others():
@@ -293,7 +297,7 @@ def test_all_arrays_are_the_callers_own():
 @pytest.mark.parametrize(
     ("kwargs", "sentence"),
     [
-        ({"num_envs": 0}, "num_envs=0"),
+        *(({"num_envs": n}, f"num_envs={n!r} is not allowed") for n in (0, "3", None, 2.0, True)),
         ({"rules": "kala"}, "no preset 'kala'"),
         ({"reward": "score"}, "reward='score' is not known; it is outcome or margin"),
         ({"seat": 2, "opponent": "random"}, "seat=2 is not known; it is 0, 1 or random"),

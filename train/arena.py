@@ -7,7 +7,6 @@ game is a draw. Not here: what the results are worth (`rating.py`), the table (`
 
 import itertools
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,11 @@ import numpy as np
 
 from agents.base import Agent, make_agent, make_rng
 from kalah_env import batch, engine, text
+from kalah_env.checks import MAX_SEED, whole_numbers
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, num_actions
 from train import rating
+from train.files import check_target, replacing
 
 Array = np.ndarray
 Progress = Callable[[str, int, int], None]  # what is played, games finished, games in all
@@ -137,12 +138,8 @@ def play_pairs(
 
 def _act(agent: Agent, rules: Rules, states: Array) -> Array:
     """Let `agent` move in all `states`, in place, and return its actions (B,)."""
-    actions = np.asarray(agent.act(rules, states.copy()))
-    if actions.shape != (len(states),) or actions.dtype.kind not in "iu":
-        raise KalahError(
-            f"agent {agent.spec}: answered {actions.dtype} of shape {actions.shape} for {len(states)} "
-            "positions; one whole number each is needed."
-        )
+    given = agent.act(rules, states.copy())
+    actions = whole_numbers(f"agent {agent.spec}: answered", given, len(states))
     try:
         batch.step(rules, states, actions)
     except KalahError as error:
@@ -171,9 +168,9 @@ def run_arena(
         raise KalahError(f"arena: {len(specs)} agent given; give two or more.")
     if games < 2 or games % 2:
         raise KalahError(f"arena: games={games}, but games come in pairs; give an even number of 2 or more.")
-    target = None if records is None else _check_target(Path(records))
+    target = None if records is None else check_target("arena: records", records)
     keys = _keys(specs)
-    players = [make_agent(spec, seed + i) for i, spec in enumerate(specs)]
+    players = [make_agent(spec, (seed + i) % (MAX_SEED + 1)) for i, spec in enumerate(specs)]
     openings = make_openings(rules, games // 2, seed, start)
     points = np.zeros((len(specs), len(specs)))
     results, lines = [], []
@@ -189,7 +186,8 @@ def run_arena(
         if target:
             lines += _record_lines(rules, pairs, keys[a], keys[b])
     if target:
-        _write(target, lines)
+        with replacing(target) as partial:
+            partial.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     ratings = {
         key: {"elo": round(r.elo, 1), "interval": [round(r.low, 1), round(r.high, 1)]}
         for key, r in zip(keys, rating.fit_elo(points), strict=True)
@@ -239,29 +237,3 @@ def _record_lines(rules: Rules, pairs: Pairs, a: str, b: str) -> list[str]:
         )
         for game, moves in enumerate(pairs.moves)
     ]
-
-
-def _check_target(path: Path) -> Path:
-    """Refuse a file that cannot be written before any game is played."""
-    path = path.resolve()  # a link stays one: its target is written
-    folder = path.parent
-    if (
-        (path.exists() and not path.is_file())
-        or not folder.is_dir()
-        or path.is_dir()
-        or not os.access(folder, os.W_OK)
-    ):
-        raise KalahError(
-            f"arena: records cannot be written to {path}; name a regular file in a writable folder."
-        )
-    return path
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    """Write the file whole or not at all."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from kalah_env.checks import MAX_SEED
 from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules
@@ -77,7 +78,7 @@ class TrainConfig:
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
     rules: str = "kalah"
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    seed: Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     iterations: Positive = 50
     max_minutes: Annotated[float, Field(strict=True, gt=0.0)] = 10_000.0

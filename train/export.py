@@ -20,6 +20,7 @@ from agents.neural import OnnxEvaluator, TorchEvaluator, load_net
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, rules_hash
+from train.files import check_target, replacing
 
 TOLERANCE = 1e-3  # greatest difference allowed in logits (float32 sums in another order)
 _POSITIONS = 512
@@ -46,10 +47,8 @@ def export_onnx(net: KalahNet, rules: Rules, out: Path) -> None:
     model = program.model_proto
     meta = {"rules": format_rules(rules), "rules_hash": rules_hash(rules), "seeds": str(net.config.seeds)}
     onnx.helper.set_model_props(model, meta)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(out.name + ".tmp")
-    onnx.save_model(model, str(temporary))
-    temporary.replace(out)
+    with replacing(out) as partial:
+        onnx.save_model(model, str(partial))
 
 
 def sample_positions(rules: Rules, count: int, seed: int = 0) -> np.ndarray:
@@ -97,15 +96,15 @@ def _best(logits: np.ndarray, legal: np.ndarray) -> np.ndarray:
 
 def export_checkpoint(checkpoint: str, out: str) -> dict[str, Any]:
     """Export a checkpoint's net and check it; return the parity report with the file's path."""
-    net, rules = load_net(checkpoint)
-    path = Path(out)
-    if path.is_dir() or path.suffix != ".onnx":
+    if Path(out).suffix != ".onnx":
         raise KalahError(f"export: {out!r} is no file name ending in .onnx.")
+    path = check_target("export: the net", out)
+    net, rules = load_net(checkpoint)
     try:
         export_onnx(net, rules, path)
     except OSError as error:
         raise KalahError(f"export: {out} cannot be written ({error.strerror or error}).") from None
-    return {"onnx": str(path), "bytes": path.stat().st_size, **parity(net, rules, path)}
+    return {"onnx": out, "bytes": path.stat().st_size, **parity(net, rules, path)}
 
 
 def export_command(checkpoint: str, out: str, as_json: bool) -> int:

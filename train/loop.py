@@ -207,13 +207,38 @@ def open_run(config: TrainConfig, folder: Path, resume: bool) -> Run:
 def _refuse_changes(saved: TrainConfig, config: TrainConfig, folder: Path) -> None:
     """Only the length of a run and where it runs may change when it is resumed."""
     free = ("iterations", "max_minutes", "device", "threads", "keep_every")
-    old, new = saved.to_dict(), config.to_dict()
+    old, new = _flat(saved), _flat(config)
     changed = [key for key in old if key not in free and old[key] != new[key]]
     if changed:
         raise KalahError(
-            f"{folder} was begun with another {', '.join(changed)}; resume it with its own config, or "
-            "choose another name=."
+            f"{folder} was begun with {', '.join(f'{key}={old[key]}' for key in changed)} (now: "
+            f"{', '.join(f'{key}={new[key]}' for key in changed)}); resume it as it was begun, or choose "
+            "another name=."
         )
+
+
+def _flat(config: TrainConfig) -> dict[str, Any]:
+    """Return the config as one dictionary of the keys that a command line takes, such as net.width."""
+    data = config.to_dict()
+    parts = {key: part for key, part in data.items() if isinstance(part, dict)}
+    inner = {f"{key}.{name}": value for key, part in parts.items() for name, value in part.items()}
+    return {key: value for key, value in data.items() if key not in parts} | inner
+
+
+def why_untrained(done: int, rows: int, config: TrainConfig) -> str:
+    """Return why a run of `done` iterations that made `rows` rows has learned nothing, and what to do."""
+    longer = "iterations" if done >= config.iterations else "max_minutes"
+    count = f"{done} iteration{'s' if done != 1 else ''}"
+    if rows and done == 1:
+        return (
+            "only one iteration ran, and learning begins in the second, with the games of the first; raise "
+            f"{longer} and go on with --resume."
+        )
+    ended = f"none before the last of {count}" if rows else f"none in {count}"
+    return (
+        f"learning needs games that have ended, and there were {ended}; raise {longer} and go on with "
+        "--resume, or begin another run (name=) with more selfplay.plies."
+    )
 
 
 def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
@@ -225,8 +250,11 @@ def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
     except KeyboardInterrupt:
         print(f"\nstopped; go on with: kalah train {config_path} {' '.join([*overrides, '--resume'])}")
         return 130
-    if not checkpoint.load_meta(last)["learner"]["steps"]:
-        print("nothing was learned: no game ended before the last iteration; raise selfplay.plies.")
+    meta = checkpoint.load_meta(last)
+    if not meta["learner"]["steps"]:
+        print(f"nothing was learned: {why_untrained(meta['iteration'], meta['replay']['total'], config)}")
+        print(f"untrained: {last}")
+        return 0
     print(f"trained: {last}")
     print(f"play it: kalah arena net:{last},sims=64 greedy --rules {config.rules} --games 100")
     return 0

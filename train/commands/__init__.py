@@ -8,9 +8,9 @@ import argparse
 import json
 from typing import Any
 
+from kalah_env.checks import MAX_SEED
 from kalah_env.errors import KalahError
-
-START = "start"  # the word for the start of a game, in place of a position
+from kalah_env.rules import START
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_start(parser: argparse.ArgumentParser, option: str = "--start") -> None:
     )
 
 
-def whole(low: int, high: int = 2**63) -> Any:
+def whole(low: int, high: int = MAX_SEED) -> Any:
     """Return an argparse type: a whole number from `low` to `high`."""
 
     def parse(text: str) -> int:
@@ -48,14 +48,6 @@ def whole(low: int, high: int = 2**63) -> Any:
     return parse
 
 
-def read_position(text: str, rules: Any) -> Any:
-    """Return the state of a position's text or of `start`."""
-    from kalah_env import batch
-    from kalah_env.text import parse_position
-
-    return batch.new_games(rules, 1)[0] if text == START else parse_position(text, rules)
-
-
 def print_json(answer: dict[str, Any]) -> None:
     """Print one object on one line."""
     print(json.dumps(answer), flush=True)
@@ -64,6 +56,7 @@ def print_json(answer: dict[str, Any]) -> None:
 def read_lines(file: Any, name: str) -> Any:
     """Yield the lines of an open file; `KalahError` where it is not UTF-8 text."""
     try:
-        yield from file
+        for number, line in enumerate(file):
+            yield line if number else line.removeprefix("\ufeff")  # the mark some editors put first
     except UnicodeDecodeError:
         raise KalahError(f"{name} is not a text in UTF-8.") from None

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from train.commands import START, add_json, add_rules, add_seed, add_start, print_json, read_position, whole
+from train.commands import add_json, add_rules, add_seed, add_start, print_json, whole
 
 HELP = "Play paired games (random openings x 2 seats) between each two agents and rate them in Elo."
 EXAMPLE = "kalah arena greedy random alphabeta:depth=4 --rules kalah --games 200"
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play and print."""
     from kalah_env.rules import parse_rules
+    from kalah_env.text import parse_position
     from train.arena import run_arena
 
     rules = parse_rules(args.rules)
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         rules,
         args.games,
         args.seed,
-        start=None if args.start == START else read_position(args.start, rules),
+        start=parse_position(args.start, rules),
         against_first=args.against_first,
         records=args.records,
         progress=_progress if sys.stderr.isatty() else None,
@@ -79,6 +80,9 @@ def _print_tables(answer: dict[str, Any]) -> None:
     print(f"{answer['rules']}: {count} x 2 seats, seed {answer['seed']}; 95 % intervals")
     _print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
     _print_table(["agent", "Elo", "interval"], elo)
+    for r in answer["results"]:
+        if r["truncated"]:
+            print(f"{r['a']} - {r['b']}: {r['truncated']} of {r['games']} games reached ply_limit: draws.")
 
 
 def _range(interval: list[float], form: str) -> str:

@@ -11,7 +11,9 @@ EXAMPLE = "kalah bench env --all-presets --json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=("env",), help="env: engine, VectorEnv and AEC environment")
+    parser.add_argument(
+        "what", choices=("env",), metavar="env", help="env: engine, VectorEnv and AEC environment"
+    )
     parser.add_argument("--all-presets", action="store_true", help="random games of every preset too")
     parser.add_argument("--rounds", type=whole(3, 100), default=5, metavar="N", help="rounds, 3 or more (5)")
     add_json(parser)

@@ -2,7 +2,8 @@
 
 import argparse
 
-from train.commands import START, add_json, add_rules, print_json, read_position
+from kalah_env.rules import START
+from train.commands import add_json, add_rules, print_json
 
 HELP = "Play moves from a position; without a move, describe it."
 EXAMPLE = 'kalah move "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4> S first" 3 6 --rules kalah'
@@ -27,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
     """Play the moves and print what became of the position."""
     from kalah_env.records import describe, play_moves
     from kalah_env.rules import parse_rules
-    from kalah_env.text import draw_board
+    from kalah_env.text import draw_board, parse_position
 
     rules = parse_rules(args.rules)
-    state = read_position(args.position, rules)
+    state = parse_position(args.position, rules)
     captured, again = play_moves(rules, state, args.moves)
     answer = describe(rules, state, captured, again)
     if args.json:

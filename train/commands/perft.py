@@ -2,7 +2,7 @@
 
 import argparse
 
-from train.commands import add_json, add_rules, add_start, print_json, read_position, whole
+from train.commands import add_json, add_rules, add_start, print_json, whole
 
 HELP = "Count the leaf positions at each depth. A finished game has no successors; swap is an action."
 EXAMPLE = "kalah perft --rules kalah --depth 8"
@@ -22,9 +22,10 @@ def run(args: argparse.Namespace) -> int:
 
     from kalah_env import engine
     from kalah_env.rules import format_rules, parse_rules
+    from kalah_env.text import parse_position
 
     rules = parse_rules(args.rules)
-    state = read_position(args.position, rules)
+    state = parse_position(args.position, rules)
     leaves = []
     for depth in range(1, args.depth + 1):
         path = np.zeros((depth + 1, len(state)), np.int16)

@@ -31,6 +31,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _changes(rules: Rules) -> dict[str, Any]:
+    """Return the options that are not the preset's, with their values."""
+    own = _options(preset_rules(PRESETS[rules.preset].name))
+    return {name: value for name, value in _options(rules).items() if value != own[name]}
+
+
 def _options(rules: Rules) -> dict[str, Any]:
     """Return every option with its value as a bool, an int or a word."""
     words = {option.name: option.format(getattr(rules, option.name)) for option in OPTIONS}
@@ -46,6 +52,7 @@ def _as_dict(rules: Rules) -> dict[str, Any]:
     return {
         "rules": format_rules(rules),
         "preset": preset.name,
+        "changes": _changes(rules),
         "source": preset.source,
         "about": preset.about,
         "hash": rules_hash(rules),
@@ -68,11 +75,20 @@ def _print_table(presets: list[dict[str, Any]]) -> None:
 
 
 def _print_one(one: dict[str, Any]) -> None:
-    print(f"{one['rules']}\n{one['about']}\nsource: {one['source']}\nstart: {one['start']}")
+    preset, changes = one["preset"], [f"{name}={_word(value)}" for name, value in one["changes"].items()]
+    if changes:
+        print(f"{one['rules']}\nchanged from {preset} by {', '.join(changes)}\n{preset}: {one['about']}")
+        print(f"source of {preset}: {one['source']}\nstart: {one['start']}")
+    else:
+        print(f"{one['rules']}\n{one['about']}\nsource: {one['source']}\nstart: {one['start']}")
     print("options, with * where they deviate from kalah:")
     base = _options(preset_rules("kalah"))
     for option in OPTIONS:
         value = one["options"][option.name]
         mark = " " if value == base[option.name] else "*"
-        shown = str(value).lower() if isinstance(value, bool) else value
-        print(f"{mark} {option.name:<14} {shown!s:<9} {option.meaning} ({option.allowed()})")
+        print(f"{mark} {option.name:<14} {_word(value):<9} {option.meaning} ({option.allowed()})")
+
+
+def _word(value: Any) -> str:
+    """Return a value as it is written in the text of rules."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
