@@ -31,6 +31,7 @@ from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
 FORMAT = "kalah-env endgame table 1"
 HEADER = 4096
 MAX_BYTES = 2**36
+SMALL = 10**6  # boards of a table that is made on the way
 _CHUNK = 2**24
 
 
@@ -73,17 +74,23 @@ def compute(
     values = np.zeros(packed.count_positions(rules, seeds), np.int8)
     sowing, ranks = packed.sowing_table(rules, seeds), packed.rank_table(rules, seeds)
     rows = [_rows_of(rules.pits, n) for n in range(seeds + 1)]
+    stopped = False
+
+    def fill(first: np.ndarray, second: np.ndarray, same: bool) -> None:
+        for row in range(len(first)):
+            if stopped:
+                return
+            others = second[: row + 1] if same else second
+            _fill(rules, sowing, ranks, values, first[row], others)
+
     with ThreadPoolExecutor(threads) as pool:
         for n in range(seeds + 1):
-            tasks = [
-                pool.submit(_fill, rules, sowing, ranks, values, rows[a], rows[n - a], 2 * a == n)
-                for a in range(n // 2, -1, -1)
-            ]
+            tasks = [pool.submit(fill, rows[a], rows[n - a], 2 * a == n) for a in range(n // 2, -1, -1)]
             try:
                 for task in tasks:
                     task.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+            except BaseException:  # such as Ctrl-C, which only this waiting thread sees
+                stopped = True
                 raise
             progress(packed.count_positions(rules, n))
     return Endgame(rules, seeds, values)
@@ -102,13 +109,12 @@ def _rows_of(pits: int, seeds: int) -> np.ndarray:
 
 
 @njit
-def _fill(rules, sowing, ranks, values, first, second, same):
-    """Value the boards with a row of `first` against one of `second`, either to move."""
-    for i in range(first.shape[0]):
-        for j in range(i + 1 if same else second.shape[0]):
-            _fill_one(rules, sowing, ranks, values, first[i], second[j])
-            if not same or i != j:
-                _fill_one(rules, sowing, ranks, values, second[j], first[i])
+def _fill(rules, sowing, ranks, values, row, others):
+    """Value the boards with `row` against each of `others`, either to move."""
+    for other in others:
+        _fill_one(rules, sowing, ranks, values, row, other)
+        if other != row:
+            _fill_one(rules, sowing, ranks, values, other, row)
 
 
 @njit
@@ -164,22 +170,22 @@ def save(table: Endgame, path: Path) -> Endgame:
     return table._replace(path=path)
 
 
-def load(path: Path, rules: Rules) -> Endgame:
-    """Open a table of these rules, checked whole and mapped into memory; `KalahError` if it is not."""
-    rules = table_rules(rules)
+def load(path: Path, rules: Rules | None = None) -> Endgame:
+    """Open a table, checked whole and mapped into memory; `KalahError` if it is damaged or not of `rules`."""
     try:
         with path.open("rb") as file:
             about = _read_header(path, file.read(HEADER))
-            if about["hash"] != rules_hash(rules) or parse_rules(about["rules"]) != rules:
+            found = parse_rules(about["rules"])
+            if rules is not None and found != table_rules(rules):
                 raise KalahError(
-                    f"endgame table {path} is of {about['rules']}, not of {format_rules(rules)}; "
-                    "move it away."
+                    f"endgame table {path} is of {about['rules']}, not of "
+                    f"{format_rules(table_rules(rules))}; move it away."
                 )
             digest = hashlib.sha256()
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
         size = path.stat().st_size - HEADER
-        if size != about["bytes"] or size != packed.count_positions(rules, about["seeds"]):
+        if size != about["bytes"] or size != packed.count_positions(found, about["seeds"]):
             raise _damaged(path, f"it holds {size} of {about['bytes']} values")
         if digest.hexdigest() != about["sha256"]:
             raise _damaged(path, "its values do not have the checksum that it names")
@@ -187,7 +193,7 @@ def load(path: Path, rules: Rules) -> Endgame:
         values = np.memmap(path, np.int8, "c", HEADER, size)
     except OSError as error:
         raise KalahError(f"endgame table {path} cannot be read: {error.strerror or error}.") from None
-    return Endgame(rules, about["seeds"], np.asarray(values), path)
+    return Endgame(found, about["seeds"], np.asarray(values), path)
 
 
 def _read_header(path: Path, header: bytes) -> dict[str, Any]:
@@ -195,8 +201,12 @@ def _read_header(path: Path, header: bytes) -> dict[str, Any]:
         about = json.loads(header)
         keys = {"format": str, "rules": str, "hash": str, "seeds": int, "bytes": int, "sha256": str}
         if about["format"] == FORMAT and all(type(about[key]) is kind for key, kind in keys.items()):
-            parse_rules(about["rules"])
-            if 1 <= about["seeds"] <= packed.MAX_SEEDS:
+            rules = parse_rules(about["rules"])
+            if (
+                rules == table_rules(rules)
+                and about["hash"] == rules_hash(rules)
+                and 1 <= about["seeds"] <= packed.MAX_SEEDS
+            ):
                 return about
     except (ValueError, TypeError, KeyError):  # KalahError is a ValueError
         pass
@@ -207,13 +217,20 @@ def _damaged(path: Path, why: str) -> KalahError:
     return KalahError(f"endgame table {path} is damaged ({why}); build it anew: `kalah endgame --rebuild`.")
 
 
+def find_or_make(rules: Rules) -> Endgame:
+    """Return the largest table in `folder()`, or else a small one of at most a million boards."""
+    table = find(rules)
+    if table is None:
+        fitting = [n for n in range(1, packed.MAX_SEEDS) if packed.count_positions(rules, n) <= SMALL]
+        table = compute(rules, max(fitting, default=1))
+    return table
+
+
 def find(rules: Rules) -> Endgame | None:
     """Return the largest table of these rules in `folder()`, or None; `KalahError` if it is damaged."""
-    rules = table_rules(rules)
     best = None
-    for path in folder().glob(f"{rules.pits}pits-*seeds-{rules_hash(rules)}.endgame"):
+    for path in folder().glob(f"{rules.pits}pits-*seeds-{rules_hash(table_rules(rules))}.endgame"):
         text = path.name.split("-")[1].removesuffix("seeds")
         if text.isdigit() and (best is None or int(text) > best[0]):
             best = (int(text), path)
     return load(best[1], rules) if best else None
-

@@ -20,6 +20,8 @@ COMMANDS = {
     "replay": "replay game records and say where one is illegal",
     "perft": "count the leaf positions at each depth",
     "play": "play a game in the terminal",
+    "solve": "the exact value of a position and of its moves",
+    "endgame": "build endgame tables, or list and check them",
     "train": "train a network by self-play",
     "arena": "paired games between agents, with Elo",
     "export": "write a checkpoint as an ONNX file, with a parity check",

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents import endgame
 from agents.base import Agent, make_agent
 from agents.simple import choose
-from agents.solver import Solver
+from agents.solver import Solver, table_for
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
@@ -48,7 +47,7 @@ SOURCES = (
 
 
 def with_agents(specs: list[str]) -> tuple[Source, ...]:
-    """Return the sources with further agents, such as nets: half of the positions are theirs, in equal parts."""
+    """Return the sources with further agents, such as nets: half of the positions are theirs."""
     if not specs:
         return SOURCES
     ours = [source._replace(share=source.share / 2) for source in SOURCES]
@@ -56,11 +55,11 @@ def with_agents(specs: list[str]) -> tuple[Source, ...]:
 
 
 class Band(NamedTuple):
-    """How many positions with `low` to `high` seeds in the pits a suite is to have."""
+    """How many `positions` with `low` to `high` seeds in the pits a suite is to have."""
 
     low: int
     high: int
-    count: int
+    positions: int
 
 
 class Candidate(NamedTuple):
@@ -79,11 +78,13 @@ def parse_bands(text: str) -> list[Band]:
         span, _, count = part.partition("=")
         low, _, high = span.partition("-")
         if not all(x.isascii() and x.isdigit() and len(x) < 7 for x in (low, high, count)):
-            raise KalahError(f"bands: {part!r} is not LOW-HIGH=COUNT, such as 9-16=1000; separate with commas.")
+            raise KalahError(
+                f"bands: {part!r} is not LOW-HIGH=COUNT, such as 9-16=1000; separate with commas."
+            )
         bands.append(Band(int(low), int(high), int(count)))
     bands.sort()
     for band, after in zip(bands, [*bands[1:], None], strict=True):
-        if not 1 <= band.low <= band.high or band.count < 1 or (after and after.low <= band.high):
+        if not 1 <= band.low <= band.high or band.positions < 1 or (after and after.low <= band.high):
             raise KalahError(f"bands: {text!r} overlap or are empty; write LOW-HIGH=COUNT, low to high.")
     return bands
 
@@ -109,18 +110,20 @@ def make_suite(
     by_source: Counter[tuple[Band, str]] = Counter()
     seen: set[bytes] = set()
     rounds = barren = 0
-    total = sum(band.count for band in bands)
+    total = sum(band.positions for band in bands)
     with labels:
-        while any(len(taken[band]) < band.count for band in bands) and barren < BARREN:
+        while any(len(taken[band]) < band.positions for band in bands) and barren < BARREN:
             # Where a source has no more to give, the others may fill its place.
             strict = barren < BARREN // 4
             wanted: list[Candidate] = []
             asked: Counter[tuple[Band, str]] = Counter()
             for candidate in _candidates(rules, bands, sources, seed, rounds):
                 band, source = candidate.band, candidate.source
-                missing = band.count - len(taken[band])
+                missing = band.positions - len(taken[band])
                 if strict:
-                    missing = min(missing, np.ceil(source.share * band.count) - by_source[band, source.name])
+                    missing = min(
+                        missing, np.ceil(source.share * band.positions) - by_source[band, source.name]
+                    )
                 # Some will not count: ask for a few more than are missing.
                 if candidate.key not in seen and asked[band, source.name] < 1.5 * missing:
                     seen.add(candidate.key)
@@ -129,9 +132,9 @@ def make_suite(
             found = 0
             for candidate, values in zip(wanted, labels.values(wanted), strict=True):
                 rows, band, source = taken[candidate.band], candidate.band, candidate.source
-                fits = len(rows) < band.count and _is_wanted(values, source)
+                fits = len(rows) < band.positions and _is_wanted(values, source)
                 if fits and not (
-                    strict and by_source[band, source.name] >= np.ceil(source.share * band.count)
+                    strict and by_source[band, source.name] >= np.ceil(source.share * band.positions)
                 ):
                     rows.append((candidate.state, values, HALVES[len(rows) % 2], source.name))
                     by_source[band, source.name] += 1
@@ -188,7 +191,12 @@ def _from_games(
         states[rows] = moving
     return [
         [
-            Candidate(state := _mid_game(rules, found[rng.integers(len(found))]), band, source, state_key(rules, state))
+            Candidate(
+                state := _mid_game(rules, found[rng.integers(len(found))]),
+                band,
+                source,
+                state_key(rules, state),
+            )
             for band, found in game.items()
             if found
         ]
@@ -215,7 +223,7 @@ class _Labels:
                     self.known[position] = values
                 except ValueError:
                     break  # the last line, cut by a kill
-        first = Solver(rules, threads=1, memory=memory, table=endgame.find(rules))
+        first = Solver(rules, threads=1, memory=memory, table=table_for(rules))
         self.solvers = [first, *(first.twin() for _ in range(threads - 1))]
         self.pool = ThreadPoolExecutor(threads)
 

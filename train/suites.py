@@ -8,6 +8,7 @@ and `source` of each position. How they are made: `label.py`; what they are for:
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,7 +102,8 @@ def read_suite(path: Path, rules: Rules | None = None) -> Suite:
             named = parse_rules(item["rules"])
             if found is not None and named._replace(preset=0) != found._replace(preset=0):
                 raise KalahError(
-                    f"{where}: rules {format_rules(named)} after {format_rules(found)}; a suite has one rule set."
+                    f"{where}: rules {format_rules(named)} after {format_rules(found)}; "
+                    "a suite has one rule set."
                 )
             found = named
         if "suite" in item and not rows and "position" not in item:
@@ -118,17 +120,18 @@ def read_suite(path: Path, rules: Rules | None = None) -> Suite:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        opened: Any = gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8-sig")
-        with opened as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        for number, line in enumerate(data.decode("utf-8-sig").splitlines(), 1):
+            if line.strip():
+                yield number, line
     except UnicodeDecodeError:
         raise KalahError(f"suite {path.name} is not a text in UTF-8.") from None
-    except (OSError, EOFError) as error:
-        raise KalahError(f"suite {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise KalahError(
+            f"suite {path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from None
 
 
 def _row(where: str, item: dict[str, Any], rules: Rules) -> tuple[np.ndarray, np.ndarray, str, str]:
@@ -149,7 +152,9 @@ def _row(where: str, item: dict[str, Any], rules: Rules) -> tuple[np.ndarray, np
     total = int(state[: engine.board_size(rules)].sum())
     for move, value in values.items():
         if type(value) is not int or abs(value) > total:
-            raise KalahError(f"{where}: the value of move {move} is {value!r}, not a margin of {total} seeds.")
+            raise KalahError(
+                f"{where}: the value of move {move} is {value!r}, not a margin of {total} seeds."
+            )
         row[text.parse_move(rules, state, move)] = value
     return state, row, str(item.get("half", "")), str(item.get("source", ""))
 
@@ -167,7 +172,9 @@ def write_suite(path: Path, suite: Suite) -> None:
     partial.replace(path)
 
 
-def join(rules: Rules, parts: Iterable[tuple[np.ndarray, np.ndarray, str, str]], about: dict[str, Any]) -> Suite:
+def join(
+    rules: Rules, parts: Iterable[tuple[np.ndarray, np.ndarray, str, str]], about: dict[str, Any]
+) -> Suite:
     """Return a suite of (state, values, half, source) rows."""
     states, values, halves, sources = zip(*parts, strict=True)
     return Suite(rules, np.array(states), np.array(values), list(halves), list(sources), about)

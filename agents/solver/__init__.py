@@ -4,6 +4,7 @@
 and threads, `agent.py` plays.
 """
 
-from agents.solver.solve import Solution, Solver
+from agents.solver.agent import PerfectAgent
+from agents.solver.solve import Solution, Solver, table_for
 
-__all__ = ["Solution", "Solver"]
+__all__ = ["PerfectAgent", "Solution", "Solver", "table_for"]

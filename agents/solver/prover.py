@@ -132,9 +132,7 @@ class Prover:
             return -seeds
         return value
 
-    def _run(
-        self, scratch: list[search.Scratch], question: tuple, budget: Budget, nodes: int
-    ) -> int | None:
+    def _run(self, scratch: list[search.Scratch], question: tuple, budget: Budget, nodes: int) -> int | None:
         """Ask all threads the same question; return the first answer, or None where there is none."""
         for each in scratch:
             each.control[:] = 0
@@ -154,7 +152,8 @@ class Prover:
         else:
             self._run_threads(scratch, work, budget)
         budget.use(
-            sum(int(each.control[NODES]) for each in scratch), sum(int(each.control[HITS]) for each in scratch)
+            sum(int(each.control[NODES]) for each in scratch),
+            sum(int(each.control[HITS]) for each in scratch),
         )
         return answers[0] if answers else None
 

@@ -8,8 +8,8 @@ not matter, and boards that differ in them share an entry. Asked by `solve.py` w
 the other.
 
 Threads may share the transposition table without locks, since an entry is one int64, read and written
-whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits. At most 127 seeds: -128 and 127 bound nothing.
-`size` is the logarithm of the nodes spent; of two slots the one with the smaller gives way.
+whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits. With at most
+127 seeds, -128 and 127 bound nothing. `size` is the logarithm of the nodes spent; of two slots the one with the smaller gives way.
 """
 
 from typing import NamedTuple
@@ -204,9 +204,9 @@ def _make_children(rules, memory, left, frame, kids):
         rank = packed.rank(memory.ranks, kid[OWN], kid[OTHER])
         kid[RANK], kid[GAIN], kid[MOVE] = rank, gain, pit
         if left - gain <= memory.seeds:
-            prefetch(memory.endgame, rank)
+            prefetch(memory.endgame, rank)  # pyright: ignore[reportCallIssue]
         else:
-            prefetch(memory.entries, _slot(memory, rank))
+            prefetch(memory.entries, _slot(memory, rank))  # pyright: ignore[reportCallIssue]
     return count
 
 
@@ -259,7 +259,7 @@ def _store(memory, frame, nodes):
             action = entry & 15
     at = slot
     first, second = memory.entries[slot], memory.entries[slot + 1]
-    if (first >> 24) & _TAG != tag:
-        if (second >> 24) & _TAG == tag or (second >> 4) & 15 <= (first >> 4) & 15:
-            at = slot + 1
+    second_gives_way = (second >> 24) & _TAG == tag or (second >> 4) & 15 <= (first >> 4) & 15
+    if (first >> 24) & _TAG != tag and second_gives_way:
+        at = slot + 1
     memory.entries[at] = (tag << 24) | ((low + 128) << 16) | ((high + 128) << 8) | (size << 4) | action

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents import packed
+from agents import endgame, packed
 from agents.alphabeta import search as alphabeta
 from agents.base import check_running
 from agents.endgame import Endgame
@@ -51,6 +51,12 @@ class Solution(NamedTuple):
     def all_solved(self) -> bool:
         """Say whether the value of every legal action is exact."""
         return bool((self.lows == self.highs)[self.legal].all())
+
+
+def table_for(rules: Rules) -> Endgame | None:
+    """Return the best endgame table that is at hand for these rules, or None where they can have none."""
+    suits = packed.unsuitable(rules._replace(early_stop=int(EarlyStop.NO))) is None
+    return endgame.find_or_make(rules) if suits else None
 
 
 class Solver:
@@ -118,6 +124,31 @@ class Solver:
             int(low), int(high), lows, highs, legal, line, budget.nodes, budget.hits, seconds, budget.why
         )
 
+    def best_action(self, state: np.ndarray, budget: Budget) -> int | None:
+        """Return an action proved to keep the value (for stopped games: the result), or None."""
+        if self.prover is None:
+            found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
+            budget.use(int(found.nodes[0]), 0)
+            return int(found.best[0].argmax()) if found.solved[0] else None
+        if self.margins_are_exact:
+            value, high = self.prove(state, budget)
+        else:
+            value, high = self._prove_result(state, budget)
+        if budget.why or (self.margins_are_exact and value < high):
+            return None
+        return self._keeping(state, value, budget)
+
+    def _keeping(self, state: np.ndarray, value: int, budget: Budget) -> int | None:
+        """Return an action after which the position is worth at least `value`, or None without budget."""
+        for action in np.flatnonzero(batch.legal_masks(self.rules, state[None])[0])[::-1]:
+            child, sign = self.after(state, int(action))
+            bound = sign * self._bound(child, value if sign == 1 else 1 - value, budget)
+            if budget.why:
+                return None
+            if bound >= value:
+                return int(action)
+        return None
+
     def after(self, state: np.ndarray, action: int) -> tuple[np.ndarray, int]:
         """Return the state after a legal action, and whether values keep their sign there: +1 or -1."""
         child = state.copy()
@@ -158,11 +189,9 @@ class Solver:
             high = beta - 1
         return low, high
 
-    def _search_to_the_end(
-        self, state: np.ndarray, budget: Budget, low: int, high: int
-    ) -> tuple[int, int]:
+    def _search_to_the_end(self, state: np.ndarray, budget: Budget, low: int, high: int) -> tuple[int, int]:
         if self._is_over(state):
-            return (self._margin(state),) * 2
+            return self._margin(state), self._margin(state)
         try:
             found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
         except KeyboardInterrupt:
@@ -170,7 +199,7 @@ class Solver:
             return low, high
         budget.use(int(found.nodes[0]), 0)
         if found.solved[0]:
-            return (int(found.value[0]),) * 2
+            return int(found.value[0]), int(found.value[0])
         budget.why = budget.why or "too far from the end for these rules"
         return low, high
 
@@ -195,15 +224,12 @@ class Solver:
         """Return moves that keep the value, as far as the budget allows, to the end of the game."""
         line: list[int] = []
         while self.margins_are_exact and not self._is_over(state):
-            for action in np.flatnonzero(batch.legal_masks(self.rules, state[None])[0])[::-1]:
-                child, sign = self.after(state, int(action))
-                bound = sign * self._bound(child, value if sign == 1 else 1 - value, budget)
-                if budget.why:
-                    return line
-                if bound >= value:
-                    line.append(int(action))
-                    state, value = child, sign * value
-                    break
+            action = self._keeping(state, value, budget)
+            if action is None:
+                break
+            line.append(action)
+            state, sign = self.after(state, action)
+            value *= sign
         return line
 
     def _is_over(self, state: np.ndarray) -> bool:

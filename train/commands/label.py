@@ -25,10 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="AGENT",
-        help="a source more: games of this agent, such as net:FOLDER, with random moves mixed in; may be repeated",
+        help="one source more: games of this agent, random moves mixed in; may be repeated",
     )
     parser.add_argument("--threads", type=whole(1, 256), default=2, metavar="N", help="threads (2)")
-    parser.add_argument("--memory", type=whole(1, 2**20), default=512, metavar="MIB", help="of the solver (512)")
+    parser.add_argument(
+        "--memory", type=whole(1, 2**20), default=512, metavar="MIB", help="of the solver (512)"
+    )
     add_seed(parser)
     add_json(parser)
 
