@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 PYTEST := OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=2 $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test test-slow check smoke wheel constraints clean
+.PHONY: help setup quickstart test test-slow verify-solved check smoke wheel constraints clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 18
@@ -46,6 +46,9 @@ test: $(STAMP)  ## the tests but the slow ones
 
 test-slow: $(STAMP)  ## the slow tests
 	$(PYTEST) -m slow $(ARGS)
+
+verify-solved: $(STAMP)  ## published values of Kalah again, up to 6x4: minutes (ARGS=6x5: an hour)
+	PYTHONPATH=. $(BIN)/python tests/verify_solved.py $(ARGS)
 
 check: $(STAMP)  ## lint, format, types, imports, house rules
 	$(BIN)/ruff check .

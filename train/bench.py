@@ -1,4 +1,4 @@
-"""Speed side by side: our environments beside OpenSpiel and Shimmy, in alternating rounds.
+"""Speed side by side: our environments beside OpenSpiel and Shimmy, in alternating rounds; the solver.
 
 Every measurement is CPU seconds of this process (one thread), the median over rounds; a ratio to a
 peer is the median of the rounds' ratios, as both are measured in turn. Nothing is compiled inside a
@@ -7,12 +7,17 @@ round. A peer that is not installed is left out (`pip install "kalah-env[bench]"
 
 import importlib.util
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents import endgame
+from agents.endgame import Endgame
+from agents.solver import Solver
 from kalah_env import batch, playout
 from kalah_env.aec import raw_env
 from kalah_env.jit import frozen
@@ -187,3 +192,33 @@ def bench_presets(rounds: int) -> dict[str, dict[str, Any]]:
         if "ratio" in row:
             row["ratio"] *= weights[name] / weights["engine kalah"]
     return answer
+
+
+def solver_values(spec: str, table: Endgame) -> Work:
+    """Return a work that finds the value of a start from nothing but `table`, in positions looked up."""
+    rules = parse_rules(spec)
+
+    def work() -> int:
+        solver = Solver(rules, threads=1, table=table)
+        return solver.solve(batch.new_games(rules, 1)[0], every_move=False).nodes
+
+    return work
+
+
+def bench_solver(rounds: int) -> dict[str, dict[str, Any]]:
+    """Measure the solver on starts of known value, with a table of 16 seeds on disk; and building that."""
+    kalah = parse_rules("kalah")
+    endgame.compute(kalah, 2)  # compiles
+    built, seconds = cpu_rate(lambda: len(endgame.compute(kalah, 16).values))
+    with tempfile.TemporaryDirectory() as folder:
+        made = endgame.save(endgame.compute(kalah, 16), Path(folder) / "16.endgame")
+        table = endgame.load(Path(folder) / "16.endgame", made.rules)
+        solver_values("kalah:seeds=1", table)()
+        works = {f"solver {spec}": solver_values(spec, table) for spec in ("kalah:seeds=3", "kalah:seeds=4")}
+        measured: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+        for _ in range(rounds):
+            for name, work in works.items():
+                measured[name].append(cpu_rate(work))
+        answer = summarize(measured, "positions/s", None)
+    row = {"rate": built, "unit": "boards/s", "threads": 1, "cpu_seconds": seconds, "rounds": 1}
+    return {"endgame table of 16 seeds": row, **answer}

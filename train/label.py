@@ -125,7 +125,7 @@ def make_suite(
                         missing, np.ceil(source.share * band.positions) - by_source[band, source.name]
                     )
                 # Some will not count: ask for a few more than are missing.
-                if candidate.key not in seen and asked[band, source.name] < 1.5 * missing:
+                if candidate.key not in seen and asked[band, source.name] < 1.2 * missing:
                     seen.add(candidate.key)
                     asked[band, source.name] += 1
                     wanted.append(candidate)

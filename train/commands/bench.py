@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from kalah_env.errors import KalahError
 from train.commands import add_json, print_json, whole
 
 HELP = "Measure speeds in CPU seconds, in alternating rounds with a peer where one is installed."
@@ -12,7 +13,10 @@ EXAMPLE = "kalah bench env --all-presets --json"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "what", choices=("env",), metavar="env", help="env: engine, VectorEnv and AEC environment"
+        "what",
+        choices=("env", "solver"),
+        metavar="env|solver",
+        help="env: engine, VectorEnv and AEC environment; solver: values of 6x3 and 6x4",
     )
     parser.add_argument("--all-presets", action="store_true", help="random games of every preset too")
     parser.add_argument("--rounds", type=whole(3, 100), default=5, metavar="N", help="rounds, 3 or more (5)")
@@ -21,9 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    from train.bench import bench_env
+    from train.bench import bench_env, bench_solver
 
-    answer = bench_env(args.rounds, args.all_presets)
+    if args.what == "solver" and args.all_presets:
+        raise KalahError("bench solver: --all-presets is about env; leave it out.")
+    if args.what == "solver":
+        answer = bench_solver(args.rounds)
+    else:
+        answer = bench_env(args.rounds, args.all_presets)
     if args.json:
         print_json(answer)
     else:

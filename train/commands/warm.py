@@ -78,6 +78,22 @@ def _search() -> None:
         search.run(rules, batch.new_games(rules, 2), evaluate, np.random.default_rng(0))
 
 
+def _solver() -> None:
+    """Solve with a table that is made and one that is read, on one thread and on two."""
+    import tempfile
+    from pathlib import Path
+
+    from agents import endgame
+    from agents.solver import Solver
+    from kalah_env import batch
+
+    rules = _rules()
+    with tempfile.TemporaryDirectory() as folder:
+        table = endgame.load(endgame.save(endgame.compute(rules, 2), Path(folder) / "2.endgame").path)
+        Solver(rules, memory=1, table=table).solve(batch.new_games(rules, 1)[0])
+    Solver(rules, memory=1).solve(batch.new_games(rules, 1)[0])
+
+
 def _rules():
     from kalah_env.rules import make_rules
 
@@ -89,4 +105,5 @@ PARTS: dict[str, Callable[[], None]] = {
     "arena": lambda: _play("random", "greedy"),
     "alphabeta": lambda: _play("alphabeta:depth=2", "alphabeta:ms=1"),
     "search": _search,
+    "solver": _solver,
 }
