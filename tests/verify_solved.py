@@ -36,7 +36,9 @@ def table_of(rules: Rules, seeds: int) -> endgame.Endgame:
 def check(name: str, expected: int, found: int, note: str) -> None:
     """Print one line, and remember where a value is wrong."""
     good = expected == found
-    print(f"{name:<28} published {expected:+d}, found {found:+d}  {note}{'' if good else '  WRONG'}", flush=True)
+    print(
+        f"{name:<28} published {expected:+d}, found {found:+d}  {note}{'' if good else '  WRONG'}", flush=True
+    )
     if not good:
         wrong.append(name)
 

@@ -18,6 +18,7 @@ import numpy as np
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, num_actions, parse_rules, side_pits
+from train.files import replacing
 
 SHIPPED = Path(__file__).resolve().parent / "suites"
 SUFFIX = ".jsonl.gz"
@@ -167,9 +168,8 @@ def write_suite(path: Path, suite: Suite) -> None:
         item = {"position": text.format_position(suite.rules, state), "values": values}
         lines.append(json.dumps({**item, "half": half, "source": source}, separators=(",", ":")))
     data = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(data)
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_bytes(data)
 
 
 def join(
