@@ -1,4 +1,4 @@
-"""Reproduces the published values of Kalah; `make verify-solved` runs it. Not a test of pytest: it takes minutes.
+"""Reproduces the published values of Kalah: `make verify-solved`. No test of pytest, since it takes minutes.
 
 Sources of the values: tests/data/published_values.json. Arguments: the groups to verify, of `small`,
 `6x4`, `moves` and `6x5`; all but 6x5 without any. Exit code 1 where a value differs.
@@ -49,7 +49,7 @@ def timed(solver: Solver, text: str = "start", every_move: bool = False) -> tupl
     found = solver.solve(parse_position(text, solver.rules), every_move=every_move)
     seconds = time.process_time() - began
     rate = found.nodes / max(seconds, 1e-3) / 1e6
-    cost = f"{found.nodes:,} nodes, {found.hits:,} hits, {seconds:.2f} CPU s, {found.seconds:.2f} s, {rate:.1f} M/s"
+    cost = f"{found.nodes:,} nodes, {found.hits:,} hits, {seconds:.2f} CPU s, {rate:.1f} M/s"
     return found, cost
 
 

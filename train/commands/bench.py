@@ -29,10 +29,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.what == "solver" and args.all_presets:
         raise KalahError("bench solver: --all-presets is about env; leave it out.")
-    if args.what == "solver":
-        answer = bench_solver(args.rounds)
-    else:
-        answer = bench_env(args.rounds, args.all_presets)
+    solver = args.what == "solver"
+    answer = bench_solver(args.rounds) if solver else bench_env(args.rounds, args.all_presets)
     if args.json:
         print_json(answer)
     else:
