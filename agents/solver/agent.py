@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.alphabeta import search as alphabeta
 from agents.base import check_running
-from agents.solver.prover import Budget
+from agents.solver.prover import INTERRUPTED, Budget
 from agents.solver.solve import Solver, table_for
 from kalah_env import batch
 from kalah_env.rules import Rules, rules_hash
@@ -46,7 +46,10 @@ class PerfectAgent:
                 self.proved += 1
                 continue
             seconds = None if self.ms is None else self.ms / 1000
-            action = solver.best_action(states[b], Budget(self.nodes, seconds))
+            budget = Budget(self.nodes, seconds)
+            action = solver.best_action(states[b], budget)
+            if budget.why == INTERRUPTED:
+                raise KeyboardInterrupt
             self.proved += action is not None
             if action is None:
                 action = int(alphabeta(rules, states[b : b + 1], depth=DEPTH, ms=self.ms).best[0].argmax())

@@ -22,6 +22,7 @@ MAX_SECONDS = 10**7
 MAX_MEMORY = 2**20  # MiB
 _ALONE = 30_000  # nodes that one thread searches before the others join
 _BUSY = 4096
+INTERRUPTED = "stopped by Ctrl-C"
 
 
 class Budget:
@@ -165,7 +166,7 @@ class Prover:
                 timeout = None if budget.milliseconds is None else budget.milliseconds / 1000
                 wait(tasks, timeout, return_when=FIRST_COMPLETED)
             except KeyboardInterrupt:
-                budget.why = "stopped by Ctrl-C"
+                budget.why = INTERRUPTED
             finally:
                 for each in scratch:
                     each.control[STOP] = 1

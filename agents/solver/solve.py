@@ -16,7 +16,7 @@ from agents import endgame, packed
 from agents.alphabeta import search as alphabeta
 from agents.base import check_running
 from agents.endgame import Endgame
-from agents.solver.prover import Budget, Prover
+from agents.solver.prover import INTERRUPTED, Budget, Prover
 from kalah_env import batch, engine
 from kalah_env.options import EarlyStop
 from kalah_env.rules import Rules, num_actions
@@ -195,7 +195,7 @@ class Solver:
         try:
             found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
         except KeyboardInterrupt:
-            budget.why = "stopped by Ctrl-C"
+            budget.why = INTERRUPTED
             return low, high
         budget.use(int(found.nodes[0]), 0)
         if found.solved[0]:

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve and print; Ctrl-C prints what has been proved."""
     from agents.solver import Solver, table_for
+    from agents.solver.prover import INTERRUPTED
     from kalah_env.rules import format_rules, parse_rules
     from kalah_env.text import format_move, format_position, parse_position
 
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(answer)
     else:
         _print(answer, args.value_only)
-    return 130 if found.why == "stopped by Ctrl-C" else 0
+    return 130 if found.why == INTERRUPTED else 0
 
 
 def _print(answer: dict[str, Any], value_only: bool) -> None:
