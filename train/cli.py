@@ -22,6 +22,7 @@ COMMANDS = {
     "play": "play a game in the terminal",
     "train": "train a network by self-play",
     "arena": "paired games between agents, with Elo",
+    "grade": "agents or played games against exact values",
     "export": "write a checkpoint as an ONNX file, with a parity check",
     "label": "make a suite of positions with exact values",
     "bench": "measure speeds, beside a peer where one is installed",
