@@ -225,7 +225,7 @@ def in_words(games: list[Game]) -> list[str]:
         for move in game.moves:
             if move.counted is None or move.error is None:
                 unsolved.setdefault(move.why, []).append(move.number)
-        if not told:
+        if not told and sum(map(len, unsolved.values())) < max(1, len(game.moves)):
             told = [f": no move{' that was solved' if unsolved else ''} threw away a seed"]
         told = [f", {_spans(numbers)}: not solved, {why}" for why, numbers in unsolved.items()] + told
         lines += [f"game {number}{words}" for words in told]

@@ -177,11 +177,10 @@ def draw(results: list[dict[str, Any]], out: Path) -> Any:
         # Side by side, so that intervals do not hide each other.
         shift = 0.4 * ((number + 0.5) / len(results) - 0.5)
         for axes, key, unit in ((above, "losing_errors", 100), (below, "mean_regret", 1)):
-            bands = [band for band in result["bands"] if band["intervals"][key]]
-            heights = np.array([band[key] for band in bands]) * unit
-            ends = np.array([band["intervals"][key] for band in bands]).reshape(-1, 2).T * unit
-            spread = np.maximum(np.abs(ends - heights), 0)
-            places = [lows.index(band["low"]) + shift for band in bands]
+            heights = np.array([band[key] for band in result["bands"]]) * unit
+            intervals = [band["intervals"][key] or [np.nan, np.nan] for band in result["bands"]]
+            spread = np.abs(np.array(intervals).T * unit - heights)
+            places = [lows.index(band["low"]) + shift for band in result["bands"]]
             axes.errorbar(places, heights, spread, marker="o", capsize=2, label=result["agent"])
     counts = {band["low"]: (band["high"], band["counted"]) for band in results[0]["bands"]}
     labels = [f"{low}-{counts[low][0]}\n{counts[low][1]} positions" for low in lows]
