@@ -131,6 +131,8 @@ def test_bounds_tell_what_they_can() -> None:
     assert (fine.counted, fine.regret, fine.error) == (True, None, False)
     known = judge([4, 2, -12], [4, 2, 4], 1)
     assert (known.counted, known.regret, known.error, known.best) == (True, 2, False, ["1"])
+    half = judge([4, -12, 0], [4, 4, 2], 1)
+    assert (half.counted, half.regret, half.error) == (True, None, None)
     open_ = judge([0, -12, -12], [12, 12, 12], 1)
     assert (open_.counted, open_.regret, open_.error) == (None, None, None)
 

@@ -87,18 +87,18 @@ def _checked(agent: Agent, suite: Suite, given: Any) -> np.ndarray:
 
 def report(agent: Agent, grades: Grades) -> dict[str, Any]:
     """Return the figures of `kalah grade --json` for one agent: over all, by band and by seat."""
-    seeds, sides = grades.suite.seeds(), batch.sides(grades.suite.rules, grades.suite.states)
+    number = (grades.suite.seeds() - 1) // BAND
+    sides = batch.sides(grades.suite.rules, grades.suite.states)
     bands = []
-    for band in np.unique((seeds - 1) // BAND):
-        low = int(band) * BAND + 1
-        bands.append({"low": low, "high": low + BAND - 1, **_part(grades, (seeds - 1) // BAND == band)})
+    for band in np.unique(number).tolist():
+        bands.append({"low": band * BAND + 1, "high": (band + 1) * BAND, **_part(grades, number == band)})
     asked = {
         key: int(found) for key in ("asked", "proved") if (found := getattr(agent, key, None)) is not None
     }
     return {
         "rules": format_rules(grades.suite.rules),
         "positions": grades.positions,
-        **_part(grades, np.ones(len(seeds), bool)),
+        **_part(grades, np.ones(len(sides), bool)),
         "bands": bands,
         "seats": {
             "south": _part(grades, sides == engine.SOUTH),
