@@ -12,6 +12,7 @@ import pytest
 
 from agents import endgame
 from agents.alphabeta.search import UNKNOWN, plain_minimax
+from agents.solver import Solution, Solver
 from kalah_env import KalahError, batch, engine, parse_rules, text
 from train import annotate
 from train.cli import main
@@ -147,6 +148,15 @@ def test_a_table_that_is_found_is_used() -> None:
     assert annotated(line) == right
     endgame.save(table._replace(values=np.zeros_like(table.values)), endgame.path_of(rules, 8))
     assert annotated(line) != right
+
+
+def test_ctrl_c_ends_it_although_the_solver_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(solver: Solver, *_: object, **limits: object) -> Solution:
+        return Solution(-8, 8, np.zeros(2), np.zeros(2), np.ones(2, bool), [], 1, 0, 0.0, "stopped by Ctrl-C")
+
+    monkeypatch.setattr(Solver, "solve", solve)
+    with pytest.raises(KeyboardInterrupt):
+        annotated(games_of("kalah:pits=2,seeds=2", "2 2"))
 
 
 GOOD = '{"rules": "kalah:pits=2,seeds=2", "moves": ["2"]}'

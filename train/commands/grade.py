@@ -1,4 +1,7 @@
-"""`kalah grade`: agents (`train/grade.py`) or played games (`train/annotate.py`) against exact values."""
+"""`kalah grade`: agents on a suite, or the moves of played games, against exact values.
+
+Only options, tables and words stand here. The figures: `train/grade.py`; games: `train/annotate.py`.
+"""
 
 import argparse
 import math
