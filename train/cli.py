@@ -24,6 +24,7 @@ COMMANDS = {
     "endgame": "build endgame tables, or list and check them",
     "train": "train a network by self-play",
     "arena": "paired games between agents, with Elo",
+    "grade": "agents or played games against exact values",
     "export": "write a checkpoint as an ONNX file, with a parity check",
     "label": "make a suite of positions with exact values",
     "bench": "measure speeds, beside a peer where one is installed",
