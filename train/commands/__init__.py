@@ -6,6 +6,7 @@ imported at its top: `kalah --help` and the small commands stay fast. Who calls 
 
 import argparse
 import json
+import sys
 from typing import Any
 
 from kalah_env.checks import MAX_SEED
@@ -60,3 +61,21 @@ def read_lines(file: Any, name: str) -> Any:
             yield line if number else line.removeprefix("\ufeff")  # the mark some editors put first
     except UnicodeDecodeError:
         raise KalahError(f"{name} is not a text in UTF-8.") from None
+
+
+def print_table(heads: list[str], rows: list[list[str]]) -> None:
+    """Print a table, in lines of text where rich is not installed."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ModuleNotFoundError:
+        for row in (heads, *rows):
+            print("  ".join(row))
+        return
+    table = Table()
+    for head in heads:
+        table.add_column(head, overflow="fold", no_wrap=head not in ("a", "b", "agent"))
+    for row in rows:
+        table.add_row(*row)
+    # A file or a pipe has no width of its own: there no line is broken.
+    Console(file=sys.stdout, markup=False, width=None if sys.stdout.isatty() else 300).print(table)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from train.commands import add_json, add_rules, add_seed, add_start, print_json, whole
+from train.commands import add_json, add_rules, add_seed, add_start, print_json, print_table, whole
 
 HELP = "Play paired games (random openings x 2 seats) between each two agents and rate them in Elo."
 EXAMPLE = "kalah arena greedy random alphabeta:depth=4 --rules kalah --games 200"
@@ -78,8 +78,8 @@ def _print_tables(answer: dict[str, Any]) -> None:
     elo = [[key, f"{r['elo']:+.0f}", _range(r["interval"], "{:+.0f}")] for key, r in ranked]
     count = f"{answer['openings']} opening{'s' if answer['openings'] > 1 else ''}"
     print(f"{answer['rules']}: {count} x 2 seats, seed {answer['seed']}; 95 % intervals")
-    _print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
-    _print_table(["agent", "Elo", "interval"], elo)
+    print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
+    print_table(["agent", "Elo", "interval"], elo)
     for r in answer["results"]:
         if r["truncated"]:
             print(f"{r['a']} - {r['b']}: {r['truncated']} of {r['games']} games reached ply_limit: draws.")
@@ -87,20 +87,3 @@ def _print_tables(answer: dict[str, Any]) -> None:
 
 def _range(interval: list[float], form: str) -> str:
     return " .. ".join(form.format(end) for end in interval)
-
-
-def _print_table(heads: list[str], rows: list[list[str]]) -> None:
-    try:
-        from rich.console import Console
-        from rich.table import Table
-    except ModuleNotFoundError:
-        for row in (heads, *rows):
-            print("  ".join(row))
-        return
-    table = Table()
-    for head in heads:
-        table.add_column(head, overflow="fold", no_wrap=head not in ("a", "b", "agent"))
-    for row in rows:
-        table.add_row(*row)
-    # A file or a pipe has no width of its own: there no line is broken.
-    Console(file=sys.stdout, markup=False, width=None if sys.stdout.isatty() else 300).print(table)

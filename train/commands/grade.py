@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from kalah_env.errors import KalahError
-from train.commands import add_json, add_seed, print_json, read_lines, whole
+from train.commands import add_json, add_seed, print_json, print_table, read_lines, whole
 
 HELP = """Grade agents on a suite of positions whose values are known, or every move of played games.
 
@@ -97,7 +97,6 @@ def _grade_agents(args: argparse.Namespace, rules: Any) -> int:
 
 def _grade_games(args: argparse.Namespace, rules: Any) -> int:
     from train import annotate
-    from train.commands.arena import _print_table as print_table
 
     with open(args.games, encoding="utf-8") as file:
         games = annotate.read_games(read_lines(file, args.games), args.games, rules)
@@ -134,7 +133,6 @@ def _figures(part: dict[str, Any]) -> list[str]:
 
 
 def _print_suite(results: list[dict[str, Any]]) -> None:
-    from train.commands.arena import _print_table as print_table
 
     first = results[0]
     print(
