@@ -2,8 +2,8 @@
 
 A row is an int64 with a byte a pit, pit 1 lowest: up to 8 pits a side, and 127 seeds, so that values
 fit a byte. A position is the words (own, other) of the mover and his opponent, without stores: under
-the rules that `unsuitable` accepts, seeds in a store never come back and never end a game, so they do not change what
-is still to win. Sowing is two additions looked up by pit and number. Positions are numbered without
+the rules that `unsuitable` accepts, seeds in a store never come back and never end a game, so they do
+not change what is still to win. Sowing is two additions looked up by pit and number. Positions are numbered without
 gaps by the combinatorial number system (Knuth, TAOCP 4A, 7.2.1.3): fewer seeds first. Held against
 `engine.py` by the tests.
 """
@@ -40,7 +40,10 @@ def unsuitable(rules: Rules) -> str | None:
 
 
 def pack(rules: Rules, state: np.ndarray) -> tuple[int, int]:
-    """Return the words (own, other) of a state (S,), for the side to move."""
+    """Return the words (own, other) of a state (S,), for the side to move.
+
+    A pit of over 255 seeds is written as 255: over `MAX_SEEDS` all the same, and no other pit is hit.
+    """
     pits = rules.pits
     rows = [_word(state[first : first + pits]) for first in (0, pits + 1)]
     side = int(state[2 * pits + 2 + engine.SIDE])
@@ -48,7 +51,7 @@ def pack(rules: Rules, state: np.ndarray) -> tuple[int, int]:
 
 
 def _word(row: np.ndarray) -> int:
-    word = sum(int(seeds) << 8 * i for i, seeds in enumerate(row))
+    word = sum(min(int(seeds), 255) << 8 * i for i, seeds in enumerate(row))
     return word - 2**64 if word >= 2**63 else word
 
 

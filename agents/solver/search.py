@@ -8,8 +8,9 @@ not matter, and boards that differ in them share an entry. Asked by `solve.py` w
 the other.
 
 Threads may share the transposition table without locks, since an entry is one int64, read and written
-whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits. With at most
-127 seeds, -128 and 127 bound nothing. `size` is the logarithm of the nodes spent; of two slots the one with the smaller gives way.
+whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits. With at most 127 seeds, -128
+and 127 bound nothing. `size` is the logarithm of the nodes spent; of two slots the one with the
+smaller gives way.
 """
 
 from typing import NamedTuple
