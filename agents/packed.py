@@ -3,9 +3,9 @@
 A row is an int64 with a byte a pit, pit 1 lowest: up to 8 pits a side, and 127 seeds, so that values
 fit a byte. A position is the words (own, other) of the mover and his opponent, without stores: under
 the rules that `unsuitable` accepts, seeds in a store never come back and never end a game, so they do
-not change what is still to win. Sowing is two additions looked up by pit and number. Positions are numbered without
-gaps by the combinatorial number system (Knuth, TAOCP 4A, 7.2.1.3): fewer seeds first. Held against
-`engine.py` by the tests.
+not change what is still to win. Sowing is two additions looked up by pit and number. Positions are
+numbered without gaps by the combinatorial number system (Knuth, TAOCP 4A, 7.2.1.3): fewer seeds first.
+Held against `engine.py` by the tests.
 """
 
 from math import comb

@@ -67,13 +67,12 @@ def test_bands_sources_and_halves_are_as_asked(tmp_path):
 
 def test_a_band_without_more_positions_stays_smaller_and_others_fill_in(tmp_path, monkeypatch):
     monkeypatch.setattr(label, "BARREN", 12)
-    rules = RULES
-    suite = _make(tmp_path / "a.jsonl.gz", rules=rules, bands=[Band(2, 3, 500), Band(7, 12, 3)])
-    counts = Counter((suite.seeds() > 3).tolist())
+    suite = _make(tmp_path / "a.jsonl.gz", bands=[Band(3, 4, 500), Band(7, 12, 3)])
+    counts = Counter((suite.seeds() > 4).tolist())
     assert counts[True] == 3
     assert 3 < counts[False] < 500
     with pytest.raises(KalahError, match="no position of these bands"):
-        _make(tmp_path / "b.jsonl.gz", rules=rules, bands=[Band(20, 30, 5)])
+        _make(tmp_path / "b.jsonl.gz", bands=[Band(20, 30, 5)])
     assert not (tmp_path / "b.jsonl.gz").exists()
 
 
