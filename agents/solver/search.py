@@ -1,16 +1,14 @@
 """The compiled search of the solver: is a position worth at least `beta`?
 
 Null-window alpha-beta (fail-soft) on packed boards, without recursion: frames lie in a stack of
-arrays. Every child is looked up in endgame table and transposition table before any is searched, so
-that a known one can answer at once (enhanced transposition cut-offs: Plaat et al. 1996; Irving,
-Donkers and Uiterwijk 2000 on Kalah). Values are seeds still to win for the player to move: stores do
-not matter, and boards that differ in them share an entry. Asked by `solve.py` with one `beta` after
-the other.
+arrays. All children are looked up in endgame and transposition table before any is searched, so that
+a known one can answer at once (enhanced transposition cut-offs: Plaat et al. 1996; on Kalah: Irving,
+Donkers and Uiterwijk 2000). Values are seeds still to win for the player to move: boards that differ
+in their stores share an entry. Asked by `solve.py` with one `beta` after the other.
 
 Threads may share the transposition table without locks, since an entry is one int64, read and written
-whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits. With at most 127 seeds, -128
-and 127 bound nothing. `size` is the logarithm of the nodes spent; of two slots the one with the
-smaller gives way.
+whole: tag 40 | low + 128: 8 | high + 128: 8 | size: 4 | action: 4 bits (with at most 127 seeds, -128 and
+127 bound nothing; `size` is the logarithm of the nodes: of two slots the one with the smaller gives way).
 """
 
 from typing import NamedTuple
