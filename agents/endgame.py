@@ -208,7 +208,7 @@ def _read_header(path: Path, header: bytes) -> dict[str, Any]:
                 and 1 <= about["seeds"] <= packed.MAX_SEEDS
             ):
                 return about
-    except (ValueError, TypeError, KeyError):  # KalahError is a ValueError
+    except (ValueError, TypeError, KeyError, RecursionError):  # KalahError is a ValueError
         pass
     raise _damaged(path, "its first 4096 bytes are no header of one")
 
@@ -231,6 +231,6 @@ def find(rules: Rules) -> Endgame | None:
     best = None
     for path in folder().glob(f"{rules.pits}pits-*seeds-{rules_hash(table_rules(rules))}.endgame"):
         text = path.name.split("-")[1].removesuffix("seeds")
-        if text.isdigit() and (best is None or int(text) > best[0]):
+        if text.isascii() and text.isdigit() and (best is None or int(text) > best[0]):
             best = (int(text), path)
     return load(best[1], rules) if best else None

@@ -40,7 +40,10 @@ def unsuitable(rules: Rules) -> str | None:
 
 
 def pack(rules: Rules, state: np.ndarray) -> tuple[int, int]:
-    """Return the words (own, other) of a state (S,), for the side to move."""
+    """Return the words (own, other) of a state (S,), for the side to move.
+
+    A pit of over 255 seeds is written as 255: over `MAX_SEEDS` all the same, and no other pit is hit.
+    """
     pits = rules.pits
     rows = [_word(state[first : first + pits]) for first in (0, pits + 1)]
     side = int(state[2 * pits + 2 + engine.SIDE])
@@ -48,7 +51,7 @@ def pack(rules: Rules, state: np.ndarray) -> tuple[int, int]:
 
 
 def _word(row: np.ndarray) -> int:
-    word = sum(int(seeds) << 8 * i for i, seeds in enumerate(row))
+    word = sum(min(int(seeds), 255) << 8 * i for i, seeds in enumerate(row))
     return word - 2**64 if word >= 2**63 else word
 
 

@@ -21,7 +21,7 @@ from agents.simple import choose
 from agents.solver import Solver, table_for
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules
+from kalah_env.rules import Rules, rules_hash
 from train.suites import HALVES, ILLEGAL, Suite, join, state_key, write_suite
 
 GAMES = 96  # of each source a round
@@ -105,7 +105,8 @@ def make_suite(
 
     A band that has no more positions stays smaller. Only positions whose moves differ in value count.
     """
-    labels = _Labels(path.with_name(f"{path.name}.labels"), rules, threads, memory)
+    # By rules, so that no position ever gets the values it has under others.
+    labels = _Labels(path.with_name(f"{path.name}.{rules_hash(rules)}.labels"), rules, threads, memory)
     taken: dict[Band, list[tuple[np.ndarray, np.ndarray, str, str]]] = {band: [] for band in bands}
     by_source: Counter[tuple[Band, str]] = Counter()
     seen: set[bytes] = set()
@@ -217,11 +218,11 @@ class _Labels:
         self.path, self.rules = path, rules
         self.known: dict[str, list[int]] = {}
         if path.exists():
-            for line in path.read_text().splitlines():
+            for line in path.read_bytes().splitlines():
                 try:
                     position, values = json.loads(line)
                     self.known[position] = values
-                except ValueError:
+                except (ValueError, TypeError):
                     break  # the last line, cut by a kill
         first = Solver(rules, threads=1, memory=memory, table=table_for(rules))
         self.solvers = [first, *(first.twin() for _ in range(threads - 1))]

@@ -95,12 +95,12 @@ def read_suite(path: Path, rules: Rules | None = None) -> Suite:
         where = f"suite {path.name}, line {number}"
         try:
             item = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise KalahError(f"{where}: no JSON ({error.msg}).") from None
+        except (ValueError, RecursionError) as error:
+            raise KalahError(f"{where}: no JSON ({error}).") from None
         if not isinstance(item, dict):
             raise KalahError(f"{where}: {line.strip()[:60]!r} is no object; write position and values.")
         if "rules" in item:
-            named = parse_rules(item["rules"])
+            named = _rules(where, item["rules"])
             if found is not None and named._replace(preset=0) != found._replace(preset=0):
                 raise KalahError(
                     f"{where}: rules {format_rules(named)} after {format_rules(found)}; "
@@ -124,7 +124,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        for number, line in enumerate(data.decode("utf-8-sig").splitlines(), 1):
+        for number, line in enumerate(data.decode("utf-8-sig").split("\n"), 1):
             if line.strip():
                 yield number, line
     except UnicodeDecodeError:
@@ -133,6 +133,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise KalahError(
             f"suite {path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from None
+
+
+def _rules(where: str, spec: Any) -> Rules:
+    try:
+        return parse_rules(spec)
+    except KalahError as error:
+        raise KalahError(f"{where}: {error}") from None
 
 
 def _row(where: str, item: dict[str, Any], rules: Rules) -> tuple[np.ndarray, np.ndarray, str, str]:
@@ -144,6 +151,8 @@ def _row(where: str, item: dict[str, Any], rules: Rules) -> tuple[np.ndarray, np
     except KalahError as error:
         raise KalahError(f"{where}: {error}") from None
     legal = text.legal_moves(rules, state)
+    if not legal:
+        raise KalahError(f"{where}: in {position} the game is over; a suite holds positions with a move.")
     if sorted(values) != sorted(legal):
         raise KalahError(
             f"{where}: values are of moves {', '.join(sorted(values)) or 'none'}, but legal are "
@@ -162,7 +171,8 @@ def _row(where: str, item: dict[str, Any], rules: Rules) -> tuple[np.ndarray, np
 
 def write_suite(path: Path, suite: Suite) -> None:
     """Write a suite, gzipped; the same suite gives the same bytes."""
-    lines = [json.dumps({**suite.about, "rules": format_rules(suite.rules)})]
+    about = {"suite": path.name.split(".")[0], **suite.about, "rules": format_rules(suite.rules)}
+    lines = [json.dumps(about)]
     for state, row, half, source in zip(suite.states, suite.values, suite.halves, suite.sources, strict=True):
         values = {text.format_move(suite.rules, a): int(v) for a, v in enumerate(row) if v != ILLEGAL}
         item = {"position": text.format_position(suite.rules, state), "values": values}

@@ -12,10 +12,12 @@ from numba.core import config
 
 from agents import packed
 from agents.base import check_range
-from agents.endgame import Endgame
+from agents.endgame import Endgame, table_rules
 from agents.solver import search
 from agents.solver.search import HITS, LIMIT, NODES, STOP, TAG_BITS
-from kalah_env.rules import Rules
+from kalah_env.checks import whole_number
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, format_rules
 
 MAX_NODES = 10**15
 MAX_SECONDS = 10**7
@@ -29,7 +31,7 @@ class Budget:
     """What a question may still use; once it must stop, `why` says for what reason."""
 
     def __init__(self, nodes: int | None = None, seconds: float | None = None) -> None:
-        check_range("solver: nodes", MAX_NODES if nodes is None else nodes, 1, MAX_NODES)
+        whole_number("solver: nodes", MAX_NODES if nodes is None else nodes, 1, MAX_NODES)
         check_range("solver: seconds", MAX_SECONDS if seconds is None else seconds, 0, MAX_SECONDS)
         self.left = nodes or MAX_NODES
         self.deadline = None if seconds is None else time.monotonic() + seconds
@@ -61,12 +63,18 @@ class Prover:
     def __init__(
         self, rules: Rules, *, memory: int = 512, threads: int | None = None, table: Endgame | None = None
     ) -> None:
-        check_range("solver: memory", memory, 1, MAX_MEMORY)
+        whole_number("solver: memory", memory, 1, MAX_MEMORY)
+        if table is not None and table.rules != table_rules(rules):
+            raise KalahError(
+                f"solver: the endgame table is of {format_rules(table.rules)}, which says nothing of "
+                f"{format_rules(rules)}; take one that `endgame.find` returns for these."
+            )
         self.rules = rules
-        self.threads = threads or int(config.NUMBA_NUM_THREADS)  # pyright: ignore[reportAttributeAccessIssue]
-        check_range("solver: threads", self.threads, 1, 256)
+        cores = int(config.NUMBA_NUM_THREADS)  # pyright: ignore[reportAttributeAccessIssue]
+        self.threads = whole_number("solver: threads", cores if threads is None else threads, 1, 256)
         bits = min(64, packed.count_positions(rules, packed.MAX_SEEDS).bit_length())
         size = max((memory * 2**17).bit_length() - 1, bits - TAG_BITS + 1)
+        bits = max(bits, size)  # a table may have room for more positions than there are
         self.mask, self.shift = (-1 if bits == 64 else 2**bits - 1), bits - size
         self.entries = np.zeros(2**size, np.int64)
         self.table = table
@@ -114,11 +122,11 @@ class Prover:
         Where the budget runs out it says so, and the bound is the trivial one.
         """
         seeds = _count(own) + _count(other)
-        if not -seeds < beta <= seeds:
-            return -seeds if beta <= -seeds else seeds
         if seeds > packed.MAX_SEEDS:
             budget.why = f"over {packed.MAX_SEEDS} seeds on the board"
             return -seeds
+        if not -seeds < beta <= seeds:
+            return -seeds if beta <= -seeds else seeds
         if seeds >= self.memory.sowing.shape[0] // (2 * self.rules.pits):
             self.memory = self._memory(seeds)
         question = (np.int64(own), np.int64(other), np.int64(beta))
@@ -128,8 +136,10 @@ class Prover:
         if value is None and not budget.why:
             scratch = self.scratch if self.threads > 1 else [self.alone]
             value = self._run(scratch, question, budget, budget.left)
+            spent = any(each.control[NODES] >= each.control[LIMIT] for each in scratch)
+            if value is None:  # one thread's share of the nodes ends the search of all
+                budget.why = budget.why or ("out of nodes" if spent else "a line too long")
         if value is None:
-            budget.why = budget.why or "a line too long"
             return -seeds
         return value
 

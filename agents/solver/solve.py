@@ -106,23 +106,45 @@ class Solver:
         total = int(state[: engine.board_size(self.rules)].sum())
         lows, highs = np.zeros((2, num_actions(self.rules)), np.int64)
         lows[legal], highs[legal] = -total, total
-        low, high = self.prove(state, budget)
+        low, high = -total, total
         line: list[int] = []
-        if every_move:
-            highs[legal] = high
-            for action in np.flatnonzero(legal):
-                child, sign = self.after(state, int(action))
-                middle = (low + high) // 2
-                bounds = self.prove(child, budget, middle if sign == 1 else 1 - middle)
-                bounds = sorted(sign * bound for bound in bounds)
-                lows[action], highs[action] = bounds[0], min(bounds[1], high)
-            low, high = max(low, lows[legal].max()), min(high, highs[legal].max())
-        if low == high and not budget.why:
-            line = self._line(state, low, budget)
+        try:
+            low, high = self.prove(state, budget)
+            if every_move:
+                self._prove_moves(state, budget, low, high, lows, highs)
+                low, high = max(low, lows[legal].max()), min(high, highs[legal].max())
+            elif low < high and not self.margins_are_exact:
+                low, high = self._search_to_the_end(state, budget, low, high)
+            if low == high and not budget.why:
+                line = self._line(state, low, budget)
+        except KeyboardInterrupt:
+            budget.why = INTERRUPTED
+        if low < high or (every_move and (lows < highs).any()):
+            budget.why = budget.why or "too far from the end for these rules"
         seconds = time.monotonic() - began
         return Solution(
             int(low), int(high), lows, highs, legal, line, budget.nodes, budget.hits, seconds, budget.why
         )
+
+    def _prove_moves(
+        self, state: np.ndarray, budget: Budget, low: int, high: int, lows: np.ndarray, highs: np.ndarray
+    ) -> None:
+        """Write the bounds of every legal action's value; the position's is between `low` and `high`."""
+        moves = np.flatnonzero(lows < highs)
+        highs[moves] = high
+        middle = (low + high) // 2
+        for action in moves:
+            child, sign = self.after(state, int(action))
+            bounds = self.prove(child, budget, middle if sign == 1 else 1 - middle)
+            bounds = sorted(sign * bound for bound in bounds)
+            lows[action], highs[action] = bounds[0], min(bounds[1], high)
+        if self.margins_are_exact:
+            return
+        for action in np.flatnonzero(lows < highs):  # after all results, since it may take for ever
+            child, sign = self.after(state, int(action))
+            bounds = sorted((sign * int(lows[action]), sign * int(highs[action])))
+            bounds = sorted(sign * bound for bound in self._search_to_the_end(child, budget, *bounds))
+            lows[action], highs[action] = bounds
 
     def best_action(self, state: np.ndarray, budget: Budget) -> int | None:
         """Return an action proved to keep the value (for stopped games: the result), or None."""
@@ -158,7 +180,10 @@ class Solver:
         return child, 1 if same else -1
 
     def prove(self, state: np.ndarray, budget: Budget, guess: int = 0) -> tuple[int, int]:
-        """Return bounds of the final margin for the player to move, equal if the budget was enough."""
+        """Return bounds of the final margin for the player to move, equal if the budget was enough.
+
+        Under rules that stop a decided game they only say who wins; without packed boards, nothing.
+        """
         total = int(state[: engine.board_size(self.rules)].sum())
         low, high = -total, total
         if self.prover is not None and self.margins_are_exact:
@@ -170,11 +195,7 @@ class Solver:
                 low, high = (bound, high) if bound >= beta else (low, bound)
                 guess = bound + 1 if bound >= beta else bound
             return low, high
-        if self.prover is not None:
-            low, high = self._prove_result(state, budget)
-        if low < high and not budget.why:
-            low, high = self._search_to_the_end(state, budget, low, high)
-        return low, high
+        return (low, high) if self.prover is None else self._prove_result(state, budget)
 
     def _prove_result(self, state: np.ndarray, budget: Budget) -> tuple[int, int]:
         """Return bounds that say who wins, where rules stop a game that is decided."""
@@ -192,16 +213,11 @@ class Solver:
     def _search_to_the_end(self, state: np.ndarray, budget: Budget, low: int, high: int) -> tuple[int, int]:
         if self._is_over(state):
             return self._margin(state), self._margin(state)
-        try:
-            found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
-        except KeyboardInterrupt:
-            budget.why = INTERRUPTED
+        if budget.why:
             return low, high
+        found = alphabeta(self.rules, state[None], nodes=budget.left, ms=budget.milliseconds)
         budget.use(int(found.nodes[0]), 0)
-        if found.solved[0]:
-            return int(found.value[0]), int(found.value[0])
-        budget.why = budget.why or "too far from the end for these rules"
-        return low, high
+        return (int(found.value[0]), int(found.value[0])) if found.solved[0] else (low, high)
 
     def _bound(self, state: np.ndarray, beta: int, budget: Budget) -> int:
         """Return a lower bound >= beta of the margin for the player to move, else an upper one."""
@@ -236,7 +252,9 @@ class Solver:
         return bool(state[engine.board_size(self.rules) + engine.STATUS] != engine.RUNNING)
 
     def _margin(self, state: np.ndarray) -> int:
-        """Return the difference of the stores (the final margin when over) for SIDE."""
+        """Return the difference of the stores (when over: the final margin, 0 if truncated) for SIDE."""
+        if state[engine.board_size(self.rules) + engine.STATUS] == engine.TRUNCATED:
+            return 0
         margin = int(engine.margin(self.rules, state))
         side = state[engine.board_size(self.rules) + engine.SIDE]
         return margin if side == engine.SOUTH else -margin
