@@ -15,6 +15,7 @@ import numpy as np
 
 from agents import endgame, packed
 from agents.solver import Solution, Solver
+from agents.solver.prover import INTERRUPTED
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
 from kalah_env.options import EarlyStop
@@ -123,7 +124,7 @@ def annotate(
         solver, players, moves = solvers[game.rules], _players_to_move(game), []
         for i in reversed(range(len(game.actions))):
             found = solver.solve(game.states[i], nodes=nodes, seconds=seconds)
-            if "Ctrl-C" in found.why:
+            if found.why == INTERRUPTED:
                 raise KeyboardInterrupt
             side = int(batch.sides(game.rules, game.states[i][None])[0])
             moves.append(_judge(game.rules, found, i + 1, side, players[i], game.actions[i]))
