@@ -10,6 +10,7 @@ A file is a JSON line padded to 4096 bytes, then the values. It is written under
 renamed, and its length and SHA-256 are checked when it is opened. `KALAH_TABLE_DIR` moves the folder.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -156,17 +157,23 @@ def save(table: Endgame, path: Path) -> Endgame:
         "bytes": len(table.values),
         "sha256": hashlib.sha256(table.values.data).hexdigest(),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
             file.write(json.dumps(about).encode().ljust(HEADER - 1) + b"\n")
             file.write(table.values.data)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+    except OSError as error:
+        raise KalahError(
+            f"endgame table {path} cannot be written: {error.strerror or error}; "
+            "KALAH_TABLE_DIR names another folder."
+        ) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
     return table._replace(path=path)
 
 
@@ -186,7 +193,7 @@ def load(path: Path, rules: Rules | None = None) -> Endgame:
                 digest.update(chunk)
         size = path.stat().st_size - HEADER
         if size != about["bytes"] or size != packed.count_positions(found, about["seeds"]):
-            raise _damaged(path, f"it holds {size} of {about['bytes']} values")
+            raise _damaged(path, f"it holds {max(0, size)} of {about['bytes']} values")
         if digest.hexdigest() != about["sha256"]:
             raise _damaged(path, "its values do not have the checksum that it names")
         # Copy-on-write, since compiled code is typed for arrays that may be written; nobody writes.
@@ -214,7 +221,10 @@ def _read_header(path: Path, header: bytes) -> dict[str, Any]:
 
 
 def _damaged(path: Path, why: str) -> KalahError:
-    return KalahError(f"endgame table {path} is damaged ({why}); build it anew: `kalah endgame --rebuild`.")
+    return KalahError(
+        f"endgame table {path} is damaged ({why}); delete it, or build it anew: "
+        "`kalah endgame --rules SPEC --seeds N --rebuild`."
+    )
 
 
 def find_or_make(rules: Rules) -> Endgame:

@@ -264,7 +264,7 @@ def test_a_full_disk_leaves_no_file_and_the_old_one_whole(saved):
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     try:
         for path in (new, saved.path):
-            with pytest.raises(OSError, match="too large"):
+            with pytest.raises(KalahError, match=r"too large.*KALAH_TABLE_DIR"):
                 endgame.save(table, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

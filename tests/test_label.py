@@ -247,3 +247,16 @@ def test_the_command_says_how_to_make_it_again(tmp_path, monkeypatch, capsys):
     assert main(command[1:]) == 0
     assert (tmp_path / "s.jsonl.gz").read_bytes() == data
     assert main([*call[:1], "s.json", *call[2:]]) == 2
+
+
+@pytest.mark.parametrize("spec", ["kalaha-philos", "bao-philos", "kgp"])
+def test_rules_that_cannot_be_solved_are_refused(tmp_path, spec):
+    with pytest.raises(KalahError, match="cannot be solved"):
+        make_suite(tmp_path / "s.jsonl.gz", parse_rules(spec), parse_bands("1-8=5"), seed=1, about={})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_short_band_is_said(tmp_path, capsys):
+    call = ["label", str(tmp_path / "s.jsonl.gz"), "--rules", "kalah:pits=2,seeds=1", "--bands", "4-4=50"]
+    assert main([*call, "--memory", "1", "--threads", "1"]) == 0
+    assert "of 50 positions found" in capsys.readouterr().err

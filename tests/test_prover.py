@@ -181,3 +181,12 @@ def test_interrupt_between_short_questions_is_heard():
             assert found.why == "stopped by Ctrl-C"
             for action, value in truth.items():
                 assert found.lows[action] <= value <= found.highs[action]
+
+
+def test_too_much_memory_is_one_line(monkeypatch):
+    def full(*_: object) -> None:
+        raise MemoryError("1 TiB")
+
+    monkeypatch.setattr("agents.solver.prover.np.zeros", full)
+    with pytest.raises(KalahError, match="no room for a table of 1024 MiB"):
+        Prover(parse_rules("kalah:pits=3"), memory=1024)

@@ -198,7 +198,7 @@ def test_what_is_too_far_is_said_to_be_unsolved(spec):
 
 def test_a_game_that_has_ended_is_refused():
     solver = make_solver("kalah:pits=2")
-    with pytest.raises(KalahError, match="has ended"):
+    with pytest.raises(KalahError, match="the game is over"):
         solver.solve(make_state(solver.rules, [0, 0], [1, 0]))
 
 
@@ -231,3 +231,15 @@ def test_published_values(kind, pits):
         found = solver.solve(batch.new_games(rules, 1)[0], every_move=pits < 4)
         assert (found.low, found.high) == (value, value), size
         _is_best_play(rules, batch.new_games(rules, 1)[0], found)
+
+
+def test_a_win_by_move_is_worth_one():
+    solver = make_solver("hus:pits=3,seeds=2", 0)
+    found = solver.solve(batch.new_games(solver.rules, 1)[0], nodes=10)
+    assert (found.low, found.high, found.solved) == (1, 1, True)  # the first move that wins is enough
+
+
+@pytest.mark.parametrize("state", [[1, 2, 3], np.zeros((1, 9))])
+def test_a_state_of_another_shape_is_refused(state):
+    with pytest.raises(KalahError, match=r"has the shape \(11,\), not"):
+        make_solver("kalah:pits=2").solve(state)

@@ -80,6 +80,8 @@ def main(argv: list[str] | None = None) -> int:
         return _complain(f"this needs the package {missing}, which is not installed: `{hint}`.", 2)
     except KeyboardInterrupt:
         return _complain("stopped by Ctrl-C.", 130)
+    except MemoryError as error:
+        return _complain(f"the memory of this machine is not enough ({error}); ask for less.", 2)
     except BrokenPipeError:
         # The reader has what it wanted. Nothing may be flushed into the pipe at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents import packed
 from agents.base import Agent, make_agent
 from agents.simple import choose
 from agents.solver import Solver, table_for
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, rules_hash
+from kalah_env.rules import Rules, format_rules, rules_hash
 from train.suites import HALVES, ILLEGAL, Suite, join, state_key, write_suite
 
 GAMES = 96  # of each source a round
@@ -79,13 +80,18 @@ def parse_bands(text: str) -> list[Band]:
         low, _, high = span.partition("-")
         if not all(x.isascii() and x.isdigit() and len(x) < 7 for x in (low, high, count)):
             raise KalahError(
-                f"bands: {part!r} is not LOW-HIGH=COUNT, such as 9-16=1000; separate with commas."
+                f"bands: {part!r} is not LOW-HIGH=COUNT of up to 6 digits each, such as 9-16=1000; separate with commas."
             )
         bands.append(Band(int(low), int(high), int(count)))
     bands.sort()
     for band, after in zip(bands, [*bands[1:], None], strict=True):
-        if not 1 <= band.low <= band.high or band.positions < 1 or (after and after.low <= band.high):
-            raise KalahError(f"bands: {text!r} overlap or are empty; write LOW-HIGH=COUNT, low to high.")
+        if not 1 <= band.low <= band.high or band.positions < 1:
+            raise KalahError(
+                f"bands: {band.low}-{band.high}={band.positions} is empty; write LOW-HIGH=COUNT with "
+                "1 <= LOW <= HIGH and a COUNT of 1 or more."
+            )
+        if after and after.low <= band.high:
+            raise KalahError(f"bands: {text!r} overlap; write LOW-HIGH=COUNT with each number in one band.")
     return bands
 
 
@@ -105,6 +111,9 @@ def make_suite(
 
     A band that has no more positions stays smaller. Only positions whose moves differ in value count.
     """
+    why = packed.unsuitable(rules)
+    if why:
+        raise KalahError(f"label: {format_rules(rules)} cannot be solved exactly enough for a suite: {why}.")
     # By rules, so that no position ever gets the values it has under others.
     labels = _Labels(path.with_name(f"{path.name}.{rules_hash(rules)}.labels"), rules, threads, memory)
     taken: dict[Band, list[tuple[np.ndarray, np.ndarray, str, str]]] = {band: [] for band in bands}
@@ -144,6 +153,7 @@ def make_suite(
             rounds, barren = rounds + 1, 0 if found else barren + 1
     rows = [row for band in bands for row in taken[band]]
     if not rows:
+        labels.path.unlink(missing_ok=True)
         raise KalahError("label: no position of these bands was found; give bands that these rules reach.")
     suite = join(rules, rows, {"suite": path.name.split(".")[0], **about})
     write_suite(path, suite)

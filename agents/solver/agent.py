@@ -8,8 +8,8 @@ prove its move.
 import numpy as np
 
 from agents.alphabeta import search as alphabeta
-from agents.base import check_running
-from agents.solver.prover import INTERRUPTED, Budget
+from agents.base import check_range, check_running
+from agents.solver.prover import INTERRUPTED, MAX_MEMORY, MAX_NODES, MAX_SECONDS, Budget
 from agents.solver.solve import Solver, table_for
 from kalah_env import batch
 from kalah_env.rules import Rules, rules_hash
@@ -28,7 +28,9 @@ class PerfectAgent:
         self, *, nodes: int = 10**9, ms: int | None = None, memory: int = 512, seed: int | None = None
     ) -> None:
         del seed  # it leaves nothing to chance; every agent takes one
-        Budget(nodes, None if ms is None else ms / 1000)  # refuses bad limits
+        check_range("agent perfect: nodes", nodes, 1, MAX_NODES)
+        check_range("agent perfect: ms", 1 if ms is None else ms, 1, 1000 * MAX_SECONDS)
+        check_range("agent perfect: memory", memory, 1, MAX_MEMORY)
         self.spec = "perfect"
         self.nodes, self.ms, self.memory = nodes, ms, memory
         self.asked = self.proved = 0

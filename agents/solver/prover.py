@@ -76,7 +76,12 @@ class Prover:
         size = max((memory * 2**17).bit_length() - 1, bits - TAG_BITS + 1)
         bits = max(bits, size)  # a table may have room for more positions than there are
         self.mask, self.shift = (-1 if bits == 64 else 2**bits - 1), bits - size
-        self.entries = np.zeros(2**size, np.int64)
+        try:
+            self.entries = np.zeros(2**size, np.int64)
+        except MemoryError:
+            raise KalahError(
+                f"solver: this machine has no room for a table of {2**size >> 17} MiB; give less memory."
+            ) from None
         self.table = table
         self.memory = self._memory(1)
         self._make_scratch()
@@ -131,15 +136,14 @@ class Prover:
             self.memory = self._memory(seeds)
         question = (np.int64(own), np.int64(other), np.int64(beta))
         value = self._run([self.alone], question, budget, min(_ALONE, budget.left))
-        if value is None and self.stopped:
-            budget.why = "stopped"
-        if value is None and not budget.why:
+        if value is None and not (budget.why or self.stopped):
             scratch = self.scratch if self.threads > 1 else [self.alone]
             value = self._run(scratch, question, budget, budget.left)
             spent = any(each.control[NODES] >= each.control[LIMIT] for each in scratch)
             if value is None:  # one thread's share of the nodes ends the search of all
                 budget.why = budget.why or ("out of nodes" if spent else "a line too long")
         if value is None:
+            budget.why = "stopped" if self.stopped else budget.why
             return -seeds
         return value
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from agents import endgame, packed
 from agents.alphabeta import search as alphabeta
-from agents.base import check_running
 from agents.endgame import Endgame
 from agents.solver.prover import INTERRUPTED, Budget, Prover
-from kalah_env import batch, engine
-from kalah_env.options import EarlyStop
-from kalah_env.rules import Rules, num_actions
+from kalah_env import batch, engine, text
+from kalah_env.errors import KalahError
+from kalah_env.options import EarlyStop, Win
+from kalah_env.rules import Rules, format_rules, num_actions, validate
 
 
 class Solution(NamedTuple):
@@ -68,7 +68,7 @@ class Solver:
     def __init__(
         self, rules: Rules, *, memory: int = 512, threads: int | None = None, table: Endgame | None = None
     ) -> None:
-        self.rules = rules
+        self.rules = validate(rules)
         # A store over half decides the game but not who wins it: without the stop results are the same.
         self.relaxed = rules._replace(early_stop=int(EarlyStop.NO))
         self.margins_are_exact = packed.unsuitable(rules) is None
@@ -98,12 +98,19 @@ class Solver:
 
         Ctrl-C ends the search, too; what has been proved until then is returned.
         """
-        check_running(self.rules, state[None])
         state = np.ascontiguousarray(state, np.int16)
+        if state.shape != (batch.state_size(self.rules),):
+            raise KalahError(
+                f"solver: a state of {format_rules(self.rules)} has the shape "
+                f"({batch.state_size(self.rules)},), not {state.shape}; `text.parse_position` makes one."
+            )
+        if self._is_over(state):
+            where = text.format_position(self.rules, state)
+            raise KalahError(f"solver: in {where} the game is over; give a position with a move.")
         began = time.monotonic()
         budget = Budget(nodes, seconds)
         legal = batch.legal_masks(self.rules, state[None])[0] == 1
-        total = int(state[: engine.board_size(self.rules)].sum())
+        total = self._most(state)
         lows, highs = np.zeros((2, num_actions(self.rules)), np.int64)
         lows[legal], highs[legal] = -total, total
         low, high = -total, total
@@ -184,7 +191,7 @@ class Solver:
 
         Under rules that stop a decided game they only say who wins; without packed boards, nothing.
         """
-        total = int(state[: engine.board_size(self.rules)].sum())
+        total = self._most(state)
         low, high = -total, total
         if self.prover is not None and self.margins_are_exact:
             while low < high and not budget.why:
@@ -199,7 +206,7 @@ class Solver:
 
     def _prove_result(self, state: np.ndarray, budget: Budget) -> tuple[int, int]:
         """Return bounds that say who wins, where rules stop a game that is decided."""
-        total = int(state[: engine.board_size(self.rules)].sum())
+        total = self._most(state)
         low, high = -total, total
         for beta in (1, 0):
             bound = self._bound(state, beta, budget)
@@ -247,6 +254,10 @@ class Solver:
             state, sign = self.after(state, action)
             value *= sign
         return line
+
+    def _most(self, state: np.ndarray) -> int:
+        """Return the greatest margin there can be: all seeds, or 1 where only the win counts."""
+        return 1 if self.rules.win == Win.MOVE else int(state[: engine.board_size(self.rules)].sum())
 
     def _is_over(self, state: np.ndarray) -> bool:
         return bool(state[engine.board_size(self.rules) + engine.STATUS] != engine.RUNNING)

@@ -82,6 +82,8 @@ def _list(as_json: bool) -> int:
     for path in sorted(endgame.folder().glob("*.endgame")):
         try:
             table = endgame.load(path)
+            if path.name != endgame.path_of(table.rules, table.seeds).name:
+                raise KalahError(f"endgame table {path} has another's name; delete it.")
             rows.append({"path": str(path), "rules": format_rules(table.rules), "seeds": table.seeds,
                          "boards": len(table.values), "error": None})  # fmt: skip
         except KalahError as error:
@@ -89,7 +91,9 @@ def _list(as_json: bool) -> int:
     if as_json:
         print_json({"folder": str(endgame.folder()), "tables": rows})
     else:
-        print(f"{endgame.folder()} (KALAH_TABLE_DIR moves it): {len(rows) or 'no'} tables")
+        print(
+            f"{endgame.folder()} (KALAH_TABLE_DIR moves it): {len(rows) or 'no'} table{'s' * (len(rows) != 1)}"
+        )
         for row in rows:
             print(row["error"] or f"{row['rules']}: up to {row['seeds']} seeds, {row['boards']:,} boards")
     return 1 if any(row["error"] for row in rows) else 0

@@ -45,14 +45,17 @@ def run(args: argparse.Namespace) -> int:
     from train.label import make_suite, parse_bands, with_agents
 
     rules, out = parse_rules(args.rules), Path(args.out)
-    if not out.name.endswith(".jsonl.gz") or out.exists():
-        raise KalahError(f"label: {out} exists or does not end with .jsonl.gz; give a new name that does.")
+    if not out.name.endswith(".jsonl.gz"):
+        raise KalahError(f"label: {out} does not end with .jsonl.gz; give a name that does.")
+    if out.exists():
+        raise KalahError(f"label: {out} exists; give a new name, or move it away.")
+    bands = parse_bands(args.bands)
     command = ["kalah", "label", out.name, "--rules", format_rules(rules), "--bands", args.bands]
     command += [word for agent in args.agent for word in ("--agent", agent)]
     suite = make_suite(
         out,
         rules,
-        parse_bands(args.bands),
+        bands,
         seed=args.seed,
         about={"seed": args.seed, "command": shlex.join([*command, "--seed", str(args.seed)])},
         sources=with_agents(args.agent),
@@ -61,6 +64,13 @@ def run(args: argparse.Namespace) -> int:
         progress=_progress if sys.stderr.isatty() else lambda done, total: None,
     )
     sources = dict(Counter(suite.sources))
+    found = [int(((suite.seeds() >= band.low) & (suite.seeds() <= band.high)).sum()) for band in bands]
+    for band, count in zip(bands, found, strict=True):
+        if count < band.positions:
+            print(
+                f"kalah: {band.low}-{band.high}: only {count} of {band.positions} positions found.",
+                file=sys.stderr,
+            )
     if args.json:
         print_json({"positions": len(suite.states), "sources": sources, **suite.about})
     else:

@@ -6,7 +6,9 @@ from typing import Any
 
 from train.commands import add_json, add_rules, print_json, whole
 
-HELP = "Solve a position: exact final margins, for the player to move, of every move; and a best line."
+HELP = """Solve a position: exact final margins, for the player to move, of every move; and a best line.
+
+Where limits, Ctrl-C or the rules leave it unsolved, the answer is bounds, and the exit code 0 (Ctrl-C: 130)."""
 EXAMPLE = 'kalah solve "<6,10,9,0,1,3,0,2,4,1,0,2,5,0,1> S" --rules kalah'
 
 
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         print("solving; Ctrl-C shows what is proved by then", file=sys.stderr)
     found = solver.solve(state, every_move=not args.value_only, nodes=args.nodes, seconds=args.seconds)
     moves = {}
-    for action in found.legal.nonzero()[0]:
+    for action in () if args.value_only else found.legal.nonzero()[0]:
         low, high = int(found.lows[action]), int(found.highs[action])
         moves[format_move(rules, int(action))] = low if low == high else [low, high]
     solved = found.solved and (args.value_only or found.all_solved)
@@ -61,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer)
     else:
-        _print(answer, args.value_only)
+        _print(answer)
     return 130 if found.why == INTERRUPTED else 0
 
 
-def _print(answer: dict[str, Any], value_only: bool) -> None:
+def _print(answer: dict[str, Any]) -> None:
     if "value" in answer:
         print(f"value: {answer['value']:+d} for the player to move")
     else:
@@ -73,10 +75,12 @@ def _print(answer: dict[str, Any], value_only: bool) -> None:
     for move, value in answer["moves"].items():
         if isinstance(value, int):
             print(f"move {move:>4}: {value:+d}")
-        elif not value_only:
+        else:
             print("move {:>4}: between {:+d} and {:+d}".format(move, *value))
     if answer["line"]:
         print(f"best line: {' '.join(answer['line'])}")
+    elif answer["solved"]:
+        print("no best line: under these rules only values are kept")
     rate = answer["nodes"] / max(answer["seconds"], 1e-3) / 1e6
     print(
         f"{answer['nodes']:,} positions and {answer['hits']:,} hits in the endgame table, "
