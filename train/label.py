@@ -80,7 +80,8 @@ def parse_bands(text: str) -> list[Band]:
         low, _, high = span.partition("-")
         if not all(x.isascii() and x.isdigit() and len(x) < 7 for x in (low, high, count)):
             raise KalahError(
-                f"bands: {part!r} is not LOW-HIGH=COUNT of up to 6 digits each, such as 9-16=1000; separate with commas."
+                f"bands: {part!r} is not LOW-HIGH=COUNT of up to 6 digits each, such as 9-16=1000; "
+                "separate with commas."
             )
         bands.append(Band(int(low), int(high), int(count)))
     bands.sort()

@@ -92,7 +92,8 @@ def _list(as_json: bool) -> int:
         print_json({"folder": str(endgame.folder()), "tables": rows})
     else:
         print(
-            f"{endgame.folder()} (KALAH_TABLE_DIR moves it): {len(rows) or 'no'} table{'s' * (len(rows) != 1)}"
+            f"{endgame.folder()} (KALAH_TABLE_DIR moves it): "
+            f"{len(rows) or 'no'} table{'s' * (len(rows) != 1)}"
         )
         for row in rows:
             print(row["error"] or f"{row['rules']}: up to {row['seeds']} seeds, {row['boards']:,} boards")
