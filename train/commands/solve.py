@@ -8,7 +8,7 @@ from train.commands import add_json, add_rules, print_json, whole
 
 HELP = """Solve a position: exact final margins, for the player to move, of every move; and a best line.
 
-Where limits, Ctrl-C or the rules leave it unsolved, the answer is bounds; the exit code is 0 (Ctrl-C: 130)."""
+Where limits, Ctrl-C or the rules leave it unsolved, the answer is bounds; exit code 0 (Ctrl-C: 130)."""
 EXAMPLE = 'kalah solve "<6,10,9,0,1,3,0,2,4,1,0,2,5,0,1> S" --rules kalah'
 
 

@@ -89,7 +89,9 @@ def _solver() -> None:
 
     rules = _rules()
     with tempfile.TemporaryDirectory() as folder:
-        table = endgame.load(endgame.save(endgame.compute(rules, 2), Path(folder) / "2.endgame").path)
+        path = Path(folder) / "2.endgame"
+        endgame.save(endgame.compute(rules, 2), path)
+        table = endgame.load(path)
         Solver(rules, memory=1, table=table).solve(batch.new_games(rules, 1)[0])
     Solver(rules, memory=1).solve(batch.new_games(rules, 1)[0])
 
