@@ -170,6 +170,13 @@ class Search:
         values = tree.totals[:games, 0] / tree.visits[:games, 0]
         return SearchResult(policy, actions, values, visits)
 
+    @property
+    def tree(self) -> trees.Tree:
+        """Return the trees of the last search: what a benchmark looks at."""
+        if self._tree is None:
+            raise KalahError("search: there is no tree before the first run.")
+        return self._tree
+
     def _trees(self, rules: Rules, games: int) -> trees.Tree:
         if self._tree is None or self._rules != rules or len(self._tree.sizes) < games:
             self._tree = trees.make_tree(rules, games, self.config.simulations + 1)

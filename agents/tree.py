@@ -302,3 +302,15 @@ def expand(rules, tree, leaves, logits, values):
         tree.raw[b, node] = values[row]
         back_up(tree, b, node, values[row])
         row += 1
+
+
+@njit
+def replay(rules, tree):
+    """Play the moves of all nodes again, on a scratch position: what the rules cost of a search."""
+    s = np.empty(tree.states.shape[2], np.int16)
+    for b in range(tree.states.shape[0]):
+        for node in range(tree.sizes[b]):
+            for a in range(tree.children.shape[2]):
+                if tree.children[b, node, a] >= 0:
+                    s[:] = tree.states[b, node]
+                    advance(rules, s, a)
