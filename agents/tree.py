@@ -7,7 +7,7 @@ turns and swaps need nothing special. Who decides what to try at the root: `mcts
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,16 +43,10 @@ class Tree(NamedTuple):
 def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
     """Return empty trees."""
     actions = num_actions(rules)
-    types = dict.fromkeys(("logits", "priors", "totals"), (np.float32, actions))
+    types: dict[str, Any] = dict.fromkeys(("logits", "priors", "totals"), (np.float32, actions))
     types |= dict.fromkeys(("visits", "children"), (np.int32, actions))
-    types |= {
-        "raw": np.float32,
-        "sign": np.float32,
-        "parent": np.int32,
-        "action": np.int16,
-        "ended": np.int16,
-    }
-    types["states"] = (np.int16, batch.state_size(rules))
+    types |= dict.fromkeys(("raw", "sign"), np.float32) | dict.fromkeys(("action", "ended"), np.int16)
+    types |= {"parent": np.int32, "states": (np.int16, batch.state_size(rules))}
     fields = [name for name in Tree._fields if name in types]
     array = np.zeros((games, nodes), np.dtype([(name, types[name]) for name in fields], align=True))
     return Tree(*(array[name] for name in fields), sizes=np.zeros(games, np.int32))
