@@ -67,7 +67,8 @@ wheel: $(STAMP)  ## source archive and, from it, the wheel, in dist/
 
 constraints: $(STAMP)  ## pins what .venv holds now (after a change of pyproject.toml)
 	@{ echo '# Every package of .venv, pinned. Made by `make constraints`.'; \
-	  $(BIN)/python -m pip freeze --all --exclude-editable | sed -e '/^pip==/d' -e 's/+.*//'; } > constraints.new
+	  { grep '^mctx==' constraints.txt; $(BIN)/python -m pip freeze --all --exclude-editable; } \
+	  | sed -e '/^pip==/d' -e 's/+.*//' | sort -fu; } > constraints.new  # mctx is no part of .venv
 	@mv constraints.new constraints.txt && touch $(STAMP)
 
 clean:  ## removes .venv, caches and build products; runs/ and checkpoints/ stay

@@ -66,3 +66,76 @@ def encode(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     facts = np.empty((len(states), 3), np.float32)
     encode_into(rules, states, features, facts)
     return features, facts
+
+
+def fold(weights: np.ndarray) -> np.ndarray:
+    """Return a first layer's weights (W, F) as the rows (F, W) float32 that `embed` adds up.
+
+    The rows of the counts get their pit's scalar as well, up to the first count of the last class.
+    """
+    rows = np.ascontiguousarray(weights.T, np.float32)
+    pits = (len(rows) - _SCALARS) // (COUNT_CLASSES + 1)
+    counts = np.arange(COUNT_CLASSES, dtype=np.float32)[:, None] / COUNT_CLASSES
+    one_hot, scalars = rows[: pits * COUNT_CLASSES], rows[pits * COUNT_CLASSES : -_SCALARS]
+    one_hot += (counts * scalars[:, None]).reshape(one_hot.shape)
+    return rows
+
+
+@njit
+def embed_into(rules, states, rows, bias, out, facts):
+    """Write the first layer's answers to `states: (B, S)` into `out: (B, W) float32`, and the facts.
+
+    The same as encoding and multiplying, but only what is not zero is looked at: a row for each pit.
+    """
+    pits = rules.rows * rules.pits
+    extras = 2 * pits + 2
+    width = out.shape[1]
+    scalars = 2 * pits * COUNT_CLASSES
+    last = scalars + 2 * pits
+    for b in range(states.shape[0]):
+        s = states[b]
+        side = s[extras + engine.SIDE]
+        own = side * (pits + 1)
+        other = (1 - side) * (pits + 1)
+        on_board = 0
+        for i in range(pits):
+            on_board += s[own + i] + s[other + i]
+        own_store = s[own + pits]
+        other_store = s[other + pits]
+        total = max(1, on_board + own_store + other_store)
+        mine, theirs = np.float32(own_store / total), np.float32(other_store / total)
+        board = np.float32(on_board / total)
+        row, first, second, third = out[b], rows[last], rows[last + 1], rows[last + 2]
+        for j in range(width):
+            row[j] = bias[j] + mine * first[j] + theirs * second[j] + board * third[j]
+        for pit in range(pits):
+            # Two pits at once: the row of answers is read and written half as often.
+            left, right = s[own + pit], s[other + pit]
+            first = rows[pit * COUNT_CLASSES + min(left, COUNT_CLASSES - 1)]
+            second = rows[(pits + pit) * COUNT_CLASSES + min(right, COUNT_CLASSES - 1)]
+            for j in range(width):
+                row[j] += first[j] + second[j]
+            if max(left, right) >= COUNT_CLASSES:
+                more = np.float32(max(0, left - COUNT_CLASSES + 1) / COUNT_CLASSES)
+                over = np.float32(max(0, right - COUNT_CLASSES + 1) / COUNT_CLASSES)
+                first, second = rows[scalars + pit], rows[scalars + pits + pit]
+                for j in range(width):
+                    row[j] += more * first[j] + over * second[j]
+        phase = s[extras + engine.PHASE]
+        if phase == engine.FIRST or phase == engine.SWAP:
+            first = rows[last + 3 if phase == engine.FIRST else last + 4]
+            for j in range(width):
+                row[j] += first[j]
+        facts[b, 0] = own_store - other_store
+        facts[b, 1] = on_board
+        facts[b, 2] = total if rules.win == 1 else 0.5 * total
+
+
+def embed(
+    rules: Rules, states: np.ndarray, rows: np.ndarray, bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a first layer's answers (B, W) float32 and the facts (B, 3) float32 of states (B, S)."""
+    out = np.empty((len(states), rows.shape[1]), np.float32)
+    facts = np.empty((len(states), 3), np.float32)
+    embed_into(rules, states, rows, bias, out, facts)
+    return out, facts

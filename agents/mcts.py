@@ -76,43 +76,45 @@ def halving_schedule(considered: int, simulations: int) -> list[int]:
 def _try_gumbel(tree, gumbel, wanted, constants, actions):
     """Write the root action each game tries: the best of those with `wanted[legal actions]` visits."""
     width = tree.children.shape[2]
-    scores = np.empty(width, np.float32)
     for b in range(actions.shape[0]):
-        trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
-        legal = 0
+        legal, most = 0, 0
         for a in range(width):
-            if tree.logits[b, 0, a] != -np.inf:
-                legal += 1
-        best, best_score = -1, -np.inf
+            legal += tree.logits[b, 0, a] != -np.inf
+            most = max(most, tree.visits[b, 0, a])
+        scale = np.float32((constants[0] + most) * constants[1])
+        best, best_score = -1, np.float32(-np.inf)
         for a in range(width):
-            if tree.logits[b, 0, a] == -np.inf:
+            visits = tree.visits[b, 0, a]
+            if visits != wanted[legal]:
                 continue
-            child = tree.children[b, 0, a]
-            visits = tree.visits[b, child] if child >= 0 else 0
-            score = scores[a] + gumbel[b, a]
-            if visits == wanted[legal] and score > best_score:
+            score = tree.logits[b, 0, a] + gumbel[b, a]
+            if visits > 0:  # those without visits are worth the same
+                score += scale * tree.totals[b, 0, a] / np.float32(visits)
+            if score > best_score:
                 best, best_score = a, score
         actions[b] = best
 
 
 @njit
 def _try_puct(tree, c_puct, actions):
+    scratch = np.empty(tree.children.shape[2], np.float32)
     for b in range(actions.shape[0]):
-        actions[b] = trees.choose_puct(tree, b, 0, c_puct)
+        actions[b] = trees.choose_puct(tree, b, 0, c_puct, scratch)
 
 
 @njit
-def _read_roots(tree, gumbel, constants, policy, visits, actions):
-    """Write improved policies, visits and the best most-visited action (with Gumbel noise)."""
+def _read_roots(tree, gumbel, constants, policy, visits, values, actions):
+    """Write improved policies, visits, mean values and the best most-visited action (with Gumbel noise)."""
     width = tree.children.shape[2]
     scores = np.empty(width, np.float32)
     for b in range(actions.shape[0]):
-        trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
-        most = 0
+        tried = trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
+        most, total = 0, tree.raw[b, 0]
         for a in range(width):
-            child = tree.children[b, 0, a]
-            visits[b, a] = tree.visits[b, child] if child >= 0 else 0
+            visits[b, a] = tree.visits[b, 0, a]
             most = max(most, visits[b, a])
+            total += tree.totals[b, 0, a]
+        values[b] = total / (1 + tried)
         best_score = -np.inf
         for a in range(width):
             if visits[b, a] == most and scores[a] + gumbel[b, a] > best_score:
@@ -164,11 +166,18 @@ class Search:
         games, width = gumbel.shape
         policy = np.empty((games, width), np.float32)
         visits = np.empty((games, width), np.int32)
-        _read_roots(tree, gumbel, constants, policy, visits, actions)
+        values = np.empty(games, np.float32)
+        _read_roots(tree, gumbel, constants, policy, visits, values, actions)
         if self.config.policy == "puct":
             policy = (visits / visits.sum(1, keepdims=True)).astype(np.float32)
-        values = tree.totals[:games, 0] / tree.visits[:games, 0]
         return SearchResult(policy, actions, values, visits)
+
+    @property
+    def tree(self) -> trees.Tree:
+        """Return the trees of the last search: what a benchmark looks at."""
+        if self._tree is None:
+            raise KalahError("search: there is no tree before the first run.")
+        return self._tree
 
     def _trees(self, rules: Rules, games: int) -> trees.Tree:
         if self._tree is None or self._rules != rules or len(self._tree.sizes) < games:

@@ -3,7 +3,8 @@
 The margin head is a distribution over the margin *still to be won* by the mover, since stores do not
 change what is left to win. With T seeds it has T + 1 bins: a remaining margin m, which has the
 parity of the r seeds in the pits, falls into bin (m + T) // 2. Where seeds may stay in their pits m
-has either parity, and there are 2T + 1 bins. Inputs: `encoding.py`; use: `neural.py`.
+has either parity, and there are 2T + 1 bins. Inputs: `encoding.py`; reading the heads: `heads.py`; use:
+`neural.py`.
 """
 
 from dataclasses import asdict, dataclass
@@ -85,24 +86,6 @@ class KalahNet(nn.Module):
 def margin_bins(remaining: np.ndarray, seeds: int, step: int) -> np.ndarray:
     """Return the bins (B,) int64 of remaining margins in seeds; beyond the net's range they clip."""
     return np.clip((remaining + seeds) // step, 0, 2 * seeds // step).astype(np.int64)
-
-
-def utility(
-    outcome: Tensor, margin: Tensor, facts: Tensor, seeds: int, sign_weight: float
-) -> tuple[Tensor, Tensor]:
-    """Read the heads: utility (B,) for the mover, and expected final margin (B,) in seeds.
-
-    outcome: (B, 3) logits of win, draw, loss; margin: (B, M) logits; facts: (B, 3) of `encode`.
-    Utility = sign_weight (P(win) - P(loss)) + (1 - sign_weight) (final margin / half of all seeds).
-    """
-    chances = outcome.softmax(-1)
-    bins = margin.shape[-1]
-    step = 2 * seeds // (bins - 1)
-    centres = step * torch.arange(bins, device=margin.device, dtype=margin.dtype) - seeds
-    remaining = margin.softmax(-1) @ centres + (facts[:, 1] - seeds) % step
-    final = remaining + facts[:, 0]
-    value = sign_weight * (chances[:, 0] - chances[:, 2]) + (1.0 - sign_weight) * final / facts[:, 2]
-    return value, final
 
 
 def pick_device(name: str) -> torch.device:

@@ -2,9 +2,10 @@
 
 A network folder holds `weights.safetensors` and `config.json` (network shape, rules text and hash);
 `save_net` writes one, `load_net` reads it. `net:PATH` plays the policy head's best move, or searches
-with `sims=`. How the heads are read: `network.utility`; the search: `mcts.py`.
+with `sims=`. How the heads are read: `heads.py`; the search: `mcts.py`.
 """
 
+import copy
 import hashlib
 import json
 from pathlib import Path
@@ -15,9 +16,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.base import check_range
-from agents.encoding import encode
+from agents.encoding import embed, encode, fold
+from agents.heads import utilities
 from agents.mcts import Search, SearchConfig
-from agents.network import KalahNet, NetConfig, pick_device, utility
+from agents.network import Block, KalahNet, NetConfig, pick_device
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
@@ -94,22 +96,29 @@ class TorchEvaluator:
         self, net: KalahNet, device: str = "auto", sign_weight: float = 0.5, bfloat16: bool = False
     ) -> None:
         self.device = pick_device(device)
-        self.seeds = net.config.seeds
+        self.config = net.config
         self.sign_weight = sign_weight
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.net = KalahNet(net.config)
-        self.net.load_state_dict(net.state_dict())
-        self.net.to(self.device, self.dtype).eval()
+        self.rows = fold(net.stem.weight.detach().cpu().numpy())
+        self.bias = net.stem.bias.detach().cpu().numpy().copy()
+        blocks = copy.deepcopy(net.blocks).to(self.device, self.dtype)
+        self.blocks = [(block.first, block.second) for block in blocks if isinstance(block, Block)]
+        heads = (net.policy, net.outcome, net.margin)  # as one, with the positions side by side
+        self.weights = torch.cat([head.weight.detach() for head in heads]).to(self.device, self.dtype)
+        self.biases = torch.cat([head.bias.detach() for head in heads])[:, None].to(self.device, self.dtype)
 
     @torch.inference_mode()
     def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
-        features, facts = encode(rules, states)
-        inputs = torch.from_numpy(features).to(self.device, self.dtype)
-        policy, outcome, margin = (head.float() for head in self.net(inputs))
-        facts_tensor = torch.from_numpy(facts).to(self.device)
-        value, _ = utility(outcome, margin, facts_tensor, self.seeds, self.sign_weight)
-        return policy.cpu().numpy(), value.cpu().numpy()
+        layer, facts = embed(rules, states, self.rows, self.bias)
+        x = torch.from_numpy(layer).to(self.device, self.dtype)
+        for first, second in self.blocks:  # as Block.forward does, with what can be done in place
+            x += second(first(torch.relu(x)).relu_())
+        heads = torch.addmm(self.biases, self.weights, x.relu_().t()).float().cpu().numpy()
+        actions = self.config.actions
+        margin, outcome = heads[actions + 3 :], heads[actions : actions + 3]
+        values = utilities(outcome, margin, facts, self.config.seeds, self.sign_weight)
+        return np.ascontiguousarray(heads[:actions].T), values
 
 
 class OnnxEvaluator:
@@ -140,14 +149,8 @@ class OnnxEvaluator:
         """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
         features, facts = encode(rules, states)
         policy, outcome, margin = self.session.run(None, {"features": features})
-        value, _ = utility(
-            torch.from_numpy(np.asarray(outcome)),
-            torch.from_numpy(np.asarray(margin)),
-            torch.from_numpy(facts),
-            self.seeds,
-            self.sign_weight,
-        )
-        return np.asarray(policy), value.numpy()
+        outcome, margin = np.asarray(outcome).T, np.asarray(margin).T
+        return np.asarray(policy), utilities(outcome, margin, facts, self.seeds, self.sign_weight)
 
 
 class _EvaluatorAgent:

@@ -121,10 +121,8 @@ def _simulate(rules, tree, root, sims, c, rng, stop, visits, totals):
             value = playout(rules, scratch, draws)
         trees.back_up(tree, 0, node, value)
     for action in range(visits.shape[0]):
-        child = tree.children[0, 0, action]
-        if child >= 0:
-            visits[action] = tree.visits[0, child]
-            totals[action] = tree.signs[0, child] * tree.totals[0, child]
+        visits[action] = tree.visits[0, 0, action]
+        totals[action] = tree.totals[0, 0, action]
 
 
 @njit
@@ -138,18 +136,20 @@ def _mark_legal(rules, tree, node):
 @njit
 def _choose(tree, node, c, rng):
     """Return an action not tried yet, by chance, or that of the greatest mean + c sqrt(ln n / n_a)."""
-    best, best_score, untried = -1, -np.inf, 0
-    log_visits = math.log(max(1, tree.visits[0, node]))
+    best, best_score, untried, tried = -1, -np.inf, 0, 0
+    for action in range(tree.logits.shape[2]):
+        tried += tree.visits[0, node, action]
+    log_visits = math.log(max(1, tried + (node > 0)))  # but for the root, its own playout counts
     for action in range(tree.logits.shape[2]):
         if tree.logits[0, node, action] == -np.inf:
             continue
-        child = tree.children[0, node, action]
-        if child < 0:
+        visits = tree.visits[0, node, action]
+        if visits == 0:
             untried += 1
             if rng.random() * untried < 1.0:
                 best = action
         elif untried == 0:
-            score = trees.child_value(tree, 0, child) + c * math.sqrt(log_visits / tree.visits[0, child])
+            score = tree.totals[0, node, action] / visits + c * math.sqrt(log_visits / visits)
             if score > best_score:
                 best, best_score = action, score
     return best

@@ -7,50 +7,49 @@ turns and swaps need nothing special. Who decides what to try at the root: `mcts
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kalah_env import batch, engine
-from kalah_env.jit import njit
+from kalah_env.jit import inlined, njit
 from kalah_env.rules import Rules, num_actions
 
 GUMBEL, PUCT = 0, 1
+_LEAST = np.float32(1e-30)
 MAX_FORCED = 1000  # forced moves played at once: without stores and limit they may go round for ever
 
 
 class Tree(NamedTuple):
-    """The arrays of B trees with room for N nodes; node 0 is the root."""
+    """The arrays of B trees with room for N nodes; node 0 is the root. Views of one array of nodes.
 
-    states: np.ndarray  # (B, N, S) int16 - position of the node
+    What is known of an action stands at the node that has the choice, so that choosing reads one place.
+    """
+
     logits: np.ndarray  # (B, N, A) float32 - policy logits, -inf where illegal
     priors: np.ndarray  # (B, N, A) float32 - softmax of the logits
+    visits: np.ndarray  # (B, N, A) int32 - values backed up through each action
+    totals: np.ndarray  # (B, N, A) float32 - their sum, for the player who chooses
     children: np.ndarray  # (B, N, A) int32 - node behind each action, -1 if none yet
-    parents: np.ndarray  # (B, N) int32
-    signs: np.ndarray  # (B, N) float32 - +1 if the node's player is its parent's, else -1
-    visits: np.ndarray  # (B, N) int32 - values backed up through the node, its own included
-    totals: np.ndarray  # (B, N) float32 - their sum, for the node's player
     raw: np.ndarray  # (B, N) float32 - the network's utility, or the exact one where ended
-    ended: np.ndarray  # (B, N) int8 - game over or truncated
+    sign: np.ndarray  # (B, N) float32 - +1 if the node's player is its parent's, else -1
+    parent: np.ndarray  # (B, N) int32
+    action: np.ndarray  # (B, N) int16 - of the parent, that leads here
+    ended: np.ndarray  # (B, N) int16 - game over or truncated
+    states: np.ndarray  # (B, N, S) int16 - position of the node
     sizes: np.ndarray  # (B,) int32 - nodes in use
 
 
 def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
     """Return empty trees."""
-    actions, size = num_actions(rules), batch.state_size(rules)
-    return Tree(
-        np.zeros((games, nodes, size), np.int16),
-        np.zeros((games, nodes, actions), np.float32),
-        np.zeros((games, nodes, actions), np.float32),
-        np.full((games, nodes, actions), -1, np.int32),
-        np.full((games, nodes), -1, np.int32),
-        np.ones((games, nodes), np.float32),
-        np.zeros((games, nodes), np.int32),
-        np.zeros((games, nodes), np.float32),
-        np.zeros((games, nodes), np.float32),
-        np.zeros((games, nodes), np.int8),
-        np.zeros(games, np.int32),
-    )
+    actions = num_actions(rules)
+    types: dict[str, Any] = dict.fromkeys(("logits", "priors", "totals"), (np.float32, actions))
+    types |= dict.fromkeys(("visits", "children"), (np.int32, actions))
+    types |= dict.fromkeys(("raw", "sign"), np.float32) | dict.fromkeys(("action", "ended"), np.int16)
+    types |= {"parent": np.int32, "states": (np.int16, batch.state_size(rules))}
+    fields = [name for name in Tree._fields if name in types]
+    array = np.zeros((games, nodes), np.dtype([(name, types[name]) for name in fields], align=True))
+    return Tree(*(array[name] for name in fields), sizes=np.zeros(games, np.int32))
 
 
 @njit
@@ -82,113 +81,107 @@ def advance(rules, s, action):
             return sign  # SIDE is still the one who moved
         if not engine.same_player(rules, side, action, s[extras + engine.SIDE]):
             sign = -sign
-        legal = 0
-        for a in range(engine.pit_actions(rules) + rules.pie):
-            if engine.is_legal(rules, s, a):
-                legal += 1
-                action = a
-        if legal != 1:
+        legal = engine.legal_bits(rules, s)
+        if legal & (legal - 1):
             break
+        action = 0
+        while legal >> action > 1:
+            action += 1
     return sign
+
+
+@inlined
+def _clear(tree, b, node, s):
+    """Make `node` one of position `s` that nothing is known of."""
+    for i in range(s.shape[0]):
+        tree.states[b, node, i] = s[i]
+    for a in range(tree.children.shape[2]):
+        tree.children[b, node, a] = -1
+        tree.visits[b, node, a] = 0
+        tree.totals[b, node, a] = 0.0
+    tree.ended[b, node] = 0
 
 
 @njit
 def plant(tree, states):
     """Make `states: (B, S)` the roots of empty trees."""
     for b in range(states.shape[0]):
-        tree.states[b, 0] = states[b]
-        tree.children[b, 0] = -1
-        tree.visits[b, 0] = 0
-        tree.totals[b, 0] = 0.0
-        tree.ended[b, 0] = 0
+        _clear(tree, b, 0, states[b])
         tree.sizes[b] = 1
 
 
-@njit
+@inlined
 def add_child(rules, tree, b, parent, action, sign_weight):
     """Add and return the node behind `action` of `parent`; its policy is not written yet."""
     node = tree.sizes[b]
     tree.sizes[b] += 1
     tree.children[b, parent, action] = node
+    _clear(tree, b, node, tree.states[b, parent])
     s = tree.states[b, node]
-    s[:] = tree.states[b, parent]
-    tree.signs[b, node] = advance(rules, s, action)
-    tree.parents[b, node] = parent
-    tree.children[b, node] = -1
-    tree.visits[b, node] = 0
-    tree.totals[b, node] = 0.0
-    tree.ended[b, node] = 0
+    tree.sign[b, node] = advance(rules, s, action)
+    tree.parent[b, node] = parent
+    tree.action[b, node] = action
     if s[engine.board_size(rules) + engine.STATUS] != engine.RUNNING:
         tree.ended[b, node] = 1
         tree.raw[b, node] = exact_utility(rules, s, sign_weight)
     return node
 
 
-@njit
+@inlined
 def back_up(tree, b, node, value):
-    """Count `value`, for the player of `node`, in the node and in all above it."""
-    while True:
-        tree.visits[b, node] += 1
-        tree.totals[b, node] += value
-        if node == 0:
-            return
-        value *= tree.signs[b, node]
-        node = tree.parents[b, node]
+    """Count `value`, for the player of `node`, in the action that leads there and in all above it."""
+    while node > 0:
+        value *= tree.sign[b, node]
+        action = tree.action[b, node]
+        node = tree.parent[b, node]
+        tree.visits[b, node, action] += 1
+        tree.totals[b, node, action] += value
 
 
-@njit
-def child_value(tree, b, child):
-    """Return the mean value of `child` for its parent's player."""
-    return tree.signs[b, child] * tree.totals[b, child] / tree.visits[b, child]
+@inlined
+def complete_values(tree, b, node, out):
+    """Write the value of every action into `out: (A,)`; return the visits of all and of the most visited.
 
-
-@njit
-def mixed_value(tree, b, node):
-    """Return what an untried action of `node` is worth: the network's value mixed with the tried ones.
-
-    Danihelka et al. 2022, appendix D: (raw + n * prior-weighted mean of tried values) / (n + 1).
+    An untried action is worth the network's value mixed with those of the tried ones: (raw + n *
+    prior-weighted mean of tried values) / (n + 1). Danihelka et al. 2022, appendix D.
     """
-    weight = 0.0
-    value = 0.0
-    tried = 0
+    tried, most = 0, 0
+    weight, value = np.float32(0), np.float32(0)
     for a in range(tree.children.shape[2]):
-        child = tree.children[b, node, a]
-        if child >= 0 and tree.visits[b, child] > 0:
-            tried += tree.visits[b, child]
-            prior = max(tree.priors[b, node, a], 1e-30)  # all of them may have underflowed to 0
+        visits = tree.visits[b, node, a]
+        if visits > 0:
+            tried += visits
+            most = max(most, visits)
+            out[a] = tree.totals[b, node, a] / np.float32(visits)
+            prior = max(tree.priors[b, node, a], _LEAST)  # all of them may have underflowed to 0
             weight += prior
-            value += prior * child_value(tree, b, child)
-    if tried == 0:
-        return tree.raw[b, node]
-    return (tree.raw[b, node] + tried * value / weight) / (1 + tried)
+            value += prior * out[a]
+    mixed = tree.raw[b, node]
+    if tried > 0:
+        mixed = (mixed + np.float32(tried) * value / weight) / np.float32(1 + tried)
+    for a in range(tree.children.shape[2]):
+        if tree.visits[b, node, a] == 0:
+            out[a] = mixed
+    return tried, most
 
 
-@njit
+@inlined
 def improved_logits(tree, b, node, c_visit, c_scale, out):
-    """Write logits + sigma(completed Q) of every action into `out: (A,)`; -inf where illegal."""
-    actions = tree.children.shape[2]
-    most = 0
-    for a in range(actions):
-        child = tree.children[b, node, a]
-        if child >= 0:
-            most = max(most, tree.visits[b, child])
-    scale = (c_visit + most) * c_scale
-    default = mixed_value(tree, b, node)
-    for a in range(actions):
-        child = tree.children[b, node, a]
-        q = default
-        if child >= 0 and tree.visits[b, child] > 0:
-            q = child_value(tree, b, child)
-        out[a] = tree.logits[b, node, a] + scale * q
+    """Write logits + sigma(value) of every action into `out: (A,)`, -inf where illegal; return the visits."""
+    tried, most = complete_values(tree, b, node, out)
+    scale = np.float32((c_visit + most) * c_scale)
+    for a in range(tree.children.shape[2]):
+        out[a] = tree.logits[b, node, a] + scale * out[a]
+    return tried
 
 
-@njit
+@inlined
 def softmax(logits, out):
     """Write the softmax of `logits: (A,)` into `out`."""
-    top = -np.inf
-    for a in range(logits.shape[0]):
+    top = logits[0]
+    for a in range(1, logits.shape[0]):
         top = max(top, logits[a])
-    total = 0.0
+    total = np.float32(0)
     for a in range(logits.shape[0]):
         out[a] = math.exp(logits[a] - top)
         total += out[a]
@@ -196,44 +189,39 @@ def softmax(logits, out):
         out[a] /= total
 
 
-@njit
+@inlined
 def _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch):
     """Keep the visit shares close to the improved policy (Danihelka et al. 2022, section 5).
 
     A share c_explore / sqrt(visits) follows the prior instead: without it an action whose mixed value
     is a little too low is never tried, and the search need not converge to the best line.
     """
-    improved_logits(tree, b, node, c_visit, c_scale, scratch)
+    tried = improved_logits(tree, b, node, c_visit, c_scale, scratch) + 1  # the node's own among them
     softmax(scratch, scratch)
-    tried = max(1, tree.visits[b, node])  # visits of the children, plus one for the node itself
-    explore = min(1.0, c_explore / math.sqrt(tried))
-    best, best_score = -1, -np.inf
+    explore = np.float32(min(1.0, c_explore / math.sqrt(tried)))
+    part = np.float32(1.0 / tried)
+    best, best_score = -1, np.float32(-np.inf)
     for a in range(tree.children.shape[2]):
         if tree.logits[b, node, a] == -np.inf:
             continue
-        child = tree.children[b, node, a]
-        visits = tree.visits[b, child] if child >= 0 else 0
-        share = (1.0 - explore) * scratch[a] + explore * tree.priors[b, node, a]
-        score = share - visits / tried
+        share = scratch[a] + explore * (tree.priors[b, node, a] - scratch[a])
+        score = share - np.float32(tree.visits[b, node, a]) * part
         if score > best_score:
             best, best_score = a, score
     return best
 
 
-@njit
-def choose_puct(tree, b, node, c_puct):
+@inlined
+def choose_puct(tree, b, node, c_puct, scratch):
     """Return the action of the greatest Q + c P sqrt(n) / (1 + n_a); untried Q = the mixed value."""
-    default = mixed_value(tree, b, node)
-    root_n = math.sqrt(max(1, tree.visits[b, node] - 1))
+    tried, _ = complete_values(tree, b, node, scratch)
+    root_n = math.sqrt(max(1, tried))
     best, best_score = -1, -np.inf
     for a in range(tree.children.shape[2]):
         if tree.logits[b, node, a] == -np.inf:
             continue
-        child = tree.children[b, node, a]
-        q, visits = default, 0
-        if child >= 0 and tree.visits[b, child] > 0:
-            q, visits = child_value(tree, b, child), tree.visits[b, child]
-        score = q + c_puct * tree.priors[b, node, a] * root_n / (1 + visits)
+        q = scratch[a]
+        score = q + c_puct * tree.priors[b, node, a] * root_n / (1 + tree.visits[b, node, a])
         if score > best_score:
             best, best_score = a, score
     return best
@@ -266,7 +254,7 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
             if policy == GUMBEL:
                 action = _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch)
             else:
-                action = choose_puct(tree, b, node, c_puct)
+                action = choose_puct(tree, b, node, c_puct, scratch)
         if tree.ended[b, node] == 1:
             back_up(tree, b, node, tree.raw[b, node])
         else:
@@ -279,7 +267,8 @@ def gather(tree, leaves, states):
     count = 0
     for b in range(leaves.shape[0]):
         if leaves[b] >= 0:
-            states[count] = tree.states[b, leaves[b]]
+            for i in range(states.shape[1]):
+                states[count, i] = tree.states[b, leaves[b], i]
             count += 1
     return count
 
@@ -295,10 +284,20 @@ def expand(rules, tree, leaves, logits, values):
         node = leaves[b]
         if node < 0:
             continue
+        legal = engine.legal_bits(rules, tree.states[b, node])
         for a in range(tree.children.shape[2]):
-            legal = engine.is_legal(rules, tree.states[b, node], a)
-            tree.logits[b, node, a] = logits[row, a] if legal else -np.inf
+            tree.logits[b, node, a] = logits[row, a] if (legal >> a) & 1 else -np.inf
         softmax(tree.logits[b, node], tree.priors[b, node])
         tree.raw[b, node] = values[row]
         back_up(tree, b, node, values[row])
         row += 1
+
+
+@njit
+def replay(rules, tree):
+    """Play the moves of all nodes again, on a scratch position: what the rules cost of a search."""
+    s = np.empty(tree.states.shape[2], np.int16)
+    for b in range(tree.states.shape[0]):
+        for node in range(1, tree.sizes[b]):
+            s[:] = tree.states[b, tree.parent[b, node]]
+            advance(rules, s, tree.action[b, node])

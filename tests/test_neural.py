@@ -7,8 +7,9 @@ import pytest
 import torch
 from families import SMALL, random_game
 
-from agents.encoding import COUNT_CLASSES, encode, num_features
-from agents.network import KalahNet, NetConfig, margin_bins, margin_step, pick_device, utility
+from agents.encoding import COUNT_CLASSES, embed, encode, fold, num_features
+from agents.heads import utilities
+from agents.network import KalahNet, NetConfig, margin_bins, margin_step, pick_device
 from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
@@ -80,12 +81,11 @@ def test_margin_bins_read_back_exactly(step: int) -> None:
     for on_board in range(seeds + 1):
         for remaining in range(-on_board, on_board + 1, step):
             chosen = margin_bins(np.array([remaining]), seeds, step)
-            logits = torch.full((1, 2 * seeds // step + 1), -100.0)
-            logits[0, chosen[0]] = 100.0
-            facts = torch.tensor([[3.0, float(on_board), 6.0]])
-            value, final = utility(torch.zeros(1, 3), logits, facts, seeds, 0.0)
-            assert final.item() == pytest.approx(remaining + 3)
-            assert value.item() == pytest.approx((remaining + 3) / 6)
+            logits = np.full((2 * seeds // step + 1, 1), -100.0)
+            logits[chosen[0]] = 100.0
+            facts = np.array([[3.0, on_board, 6.0]])
+            value = utilities(np.zeros((3, 1)), logits, facts, seeds, 0.0)
+            assert value[0] == pytest.approx((remaining + 3) / 6)
 
 
 @pytest.mark.parametrize("spec", SMALL.values(), ids=SMALL)
@@ -107,13 +107,42 @@ def test_bins_are_two_seeds_apart_only_where_margins_have_one_parity(spec: str) 
 
 
 def test_utility_mixes_sign_and_margin() -> None:
-    outcome = torch.log(torch.tensor([[0.6, 0.3, 0.1]]))
-    margin = torch.full((1, 9), -100.0)
-    margin[0, 6] = 100.0
-    facts = torch.tensor([[0.0, 8.0, 4.0]])
-    value, final = utility(outcome, margin, facts, 8, 0.25)
-    assert final.item() == pytest.approx(4.0)
-    assert value.item() == pytest.approx(0.25 * 0.5 + 0.75 * 1.0)
+    outcome = np.log([[0.6], [0.3], [0.1]])
+    margin = np.full((9, 1), -100.0)
+    margin[6] = 100.0
+    value = utilities(outcome, margin, np.array([[0.0, 8.0, 4.0]]), 8, 0.25)
+    assert value[0] == pytest.approx(0.25 * 0.5 + 0.75 * 1.0)
+
+
+def test_utilities_are_those_of_exact_softmaxes() -> None:
+    """Logits near and far from each other, in double precision by numpy beside it."""
+    rng = np.random.default_rng(0)
+    facts = np.stack([rng.integers(-20, 20, 500), rng.integers(0, 48, 500), np.full(500, 24)], 1)
+    for scale in (0.1, 3.0, 60.0):
+        outcome, margin = rng.normal(size=(3, 500)) * scale, rng.normal(size=(49, 500)) * scale
+        chances, bins = (np.exp(logits - logits.max(0)) for logits in (outcome, margin))
+        remaining = np.arange(-48, 49, 2) @ (bins / bins.sum(0)) + facts[:, 1] % 2
+        chances /= chances.sum(0)
+        expected = 0.5 * (chances[0] - chances[2]) + 0.5 * (remaining + facts[:, 0]) / 24
+        found = utilities(outcome, margin, facts.astype(np.float32), 48, 0.5)
+        assert np.abs(found - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("spec", ["mankalah", "bao-philos", "kalah:pits=3,seeds=12"])
+def test_the_first_layer_is_looked_up_as_it_would_be_multiplied(spec: str) -> None:
+    rules = parse_rules(spec)
+    first, second = batch.new_games(rules, 1), batch.new_games(rules, 1)
+    batch.step(rules, second, np.array([1]))
+    states = np.concatenate([first, second, export.sample_positions(rules, 300)])
+    net = random_net(rules)
+    features, facts = encode(rules, states)
+    expected = net.stem(torch.from_numpy(features)).detach().numpy()
+    bias = net.stem.bias.detach().numpy()
+    found, same = embed(rules, states, fold(net.stem.weight.detach().numpy()), bias)
+    assert np.abs(found - expected).max() < 1e-5
+    assert same.tolist() == facts.tolist()
+    assert states[:, : side_pits(rules)].max() > COUNT_CLASSES
+    assert len(np.unique(batch.extras(rules, states)[:, engine.PHASE])) == 2 + rules.pie
 
 
 def test_net_folder_round_trip(folder: Path) -> None:

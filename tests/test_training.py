@@ -112,7 +112,7 @@ def test_precision_is_used(
 
     class Spy(TorchEvaluator):
         def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            made.append(next(self.net.parameters()).dtype)
+            made.append(self.weights.dtype)
             return super().__call__(rules, states)
 
     monkeypatch.setattr("train.loop.TorchEvaluator", Spy)

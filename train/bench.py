@@ -26,6 +26,8 @@ from kalah_env.vector import KalahVectorEnv
 
 # A work runs for a while and returns how much it did, e.g. the plies it played.
 Work = Callable[[], int]
+# Of each work, for every round: what it did per second, and the CPU seconds.
+Measured = dict[str, list[tuple[float, float]]]
 
 
 def cpu_rate(work: Work) -> tuple[float, float]:
@@ -36,20 +38,18 @@ def cpu_rate(work: Work) -> tuple[float, float]:
     return done / seconds, seconds
 
 
-def alternate(works: dict[str, Work], rounds: int) -> dict[str, list[tuple[float, float]]]:
+def alternate(works: dict[str, Work], rounds: int) -> Measured:
     """Measure all works in turn, `rounds` times, after one round that warms up."""
     for work in works.values():
         work()
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    measured: Measured = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
             measured[name].append(cpu_rate(work))
     return measured
 
 
-def summarize(
-    measured: dict[str, list[tuple[float, float]]], unit: str, peer: str | None
-) -> dict[str, dict[str, Any]]:
+def summarize(measured: Measured, unit: str, peer: str | None) -> dict[str, dict[str, Any]]:
     """Return rate, unit, threads, CPU seconds and, where `peer` was measured too, the ratio to it."""
     answer = {}
     for name, rounds in measured.items():
@@ -215,7 +215,7 @@ def bench_solver(rounds: int) -> dict[str, dict[str, Any]]:
         table = endgame.load(Path(folder) / "16.endgame", made.rules)
         solver_values("kalah:seeds=1", table)()
         works = {f"solver {spec}": solver_values(spec, table) for spec in ("kalah:seeds=3", "kalah:seeds=4")}
-        measured: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+        measured: Measured = {name: [] for name in works}
         for _ in range(rounds):
             for name, work in works.items():
                 measured[name].append(cpu_rate(work))
