@@ -8,7 +8,7 @@ scalars follow. Not the environment's observation: that is `kalah_env/features.p
 import numpy as np
 
 from kalah_env import engine
-from kalah_env.jit import njit
+from kalah_env.jit import inlined, njit
 from kalah_env.rules import Rules, side_pits
 
 COUNT_CLASSES = 16
@@ -18,6 +18,18 @@ _SCALARS = 5  # own store, other store, seeds on the board, phase first, phase s
 def num_features(rules: Rules) -> int:
     """Return F, the numbers the network sees of one position."""
     return 2 * side_pits(rules) * (COUNT_CLASSES + 1) + _SCALARS
+
+
+@inlined
+def _turned(rules, s):
+    """Return where the mover's and the other's pits begin in `s`, the seeds in all pits, and all seeds."""
+    pits = rules.rows * rules.pits
+    side = s[2 * pits + 2 + engine.SIDE]
+    own, other = side * (pits + 1), (1 - side) * (pits + 1)
+    on_board = 0
+    for i in range(pits):
+        on_board += s[own + i] + s[other + i]
+    return own, other, on_board, max(1, on_board + s[own + pits] + s[other + pits])
 
 
 @njit
@@ -31,15 +43,8 @@ def encode_into(rules, states, features, facts):
     extras = 2 * pits + 2
     for b in range(states.shape[0]):
         s = states[b]
-        side = s[extras + engine.SIDE]
-        own = side * (pits + 1)
-        other = (1 - side) * (pits + 1)
-        on_board = 0
-        for i in range(pits):
-            on_board += s[own + i] + s[other + i]
-        own_store = s[own + pits]
-        other_store = s[other + pits]
-        total = max(1, on_board + own_store + other_store)
+        own, other, on_board, total = _turned(rules, s)
+        own_store, other_store = s[own + pits], s[other + pits]
         row = features[b]
         row[:] = 0.0
         scalars = 2 * pits * COUNT_CLASSES
@@ -94,15 +99,8 @@ def embed_into(rules, states, rows, bias, out, facts):
     last = scalars + 2 * pits
     for b in range(states.shape[0]):
         s = states[b]
-        side = s[extras + engine.SIDE]
-        own = side * (pits + 1)
-        other = (1 - side) * (pits + 1)
-        on_board = 0
-        for i in range(pits):
-            on_board += s[own + i] + s[other + i]
-        own_store = s[own + pits]
-        other_store = s[other + pits]
-        total = max(1, on_board + own_store + other_store)
+        own, other, on_board, total = _turned(rules, s)
+        own_store, other_store = s[own + pits], s[other + pits]
         mine, theirs = np.float32(own_store / total), np.float32(other_store / total)
         board = np.float32(on_board / total)
         row, first, second, third = out[b], rows[last], rows[last + 1], rows[last + 2]
