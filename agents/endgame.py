@@ -24,10 +24,11 @@ import platformdirs
 
 from agents import packed
 from agents.base import check_range
+from kalah_env import engine
 from kalah_env.errors import KalahError
-from kalah_env.jit import njit
+from kalah_env.jit import inlined, njit
 from kalah_env.options import EarlyStop
-from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
+from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash, side_pits
 
 FORMAT = "kalah-env endgame table 1"
 HEADER = 4096
@@ -43,6 +44,51 @@ class Endgame(NamedTuple):
     seeds: int
     values: np.ndarray
     path: Path | None = None
+
+
+class Probe(NamedTuple):
+    """What compiled code looks values up in: ranks - `packed.rank_table`, values - those of a table."""
+
+    ranks: np.ndarray  # (2P+1, N+1) int64; without columns nothing is known
+    values: np.ndarray  # (C(N+2P, 2P),) int8
+
+
+def probe_of(rules: Rules, table: Endgame | None) -> Probe:
+    """Return what `is_known` and `known_margin` read, of a table of `rules` or of none.
+
+    `KalahError` where the table does not tell the final margins of these rules.
+    """
+    if table is None:
+        return Probe(np.zeros((2 * side_pits(rules) + 1, 0), np.int64), np.zeros(0, np.int8))
+    why = packed.unsuitable(rules)
+    if why or table.rules != table_rules(rules):
+        raise KalahError(
+            f"an endgame table of {format_rules(table.rules)} does not tell the final margins of "
+            f"{format_rules(rules)}{f': {why}' if why else ''}."
+        )
+    return Probe(packed.rank_table(rules, table.seeds), table.values)
+
+
+@inlined
+def is_known(rules, probe, s):
+    """Say whether the table knows the running position `s: (S,)`, in the middle of a game."""
+    at = engine.board_size(rules)
+    seeds = engine.side_seeds(rules, s, 0) + engine.side_seeds(rules, s, 1)
+    return seeds < probe.ranks.shape[1] and s[at + engine.PHASE] == engine.MID
+
+
+@njit
+def known_margin(rules, probe, s):
+    """Return the final margin, in seeds, for the player to move, of a position that the table knows."""
+    pits = rules.pits
+    side = s[2 * pits + 2 + engine.SIDE]
+    own_row, other_row = side * (pits + 1), (1 - side) * (pits + 1)
+    own, other = 0, 0
+    for i in range(pits):
+        own |= np.int64(s[own_row + i]) << 8 * i
+        other |= np.int64(s[other_row + i]) << 8 * i
+    ahead = int(s[own_row + pits]) - int(s[other_row + pits])
+    return ahead + probe.values[packed.rank(probe.ranks, own, other)]
 
 
 def table_rules(rules: Rules) -> Rules:
@@ -225,6 +271,12 @@ def _damaged(path: Path, why: str) -> KalahError:
         f"endgame table {path} is damaged ({why}); delete it, or build it anew: "
         "`kalah endgame --rules SPEC --seeds N --rebuild`."
     )
+
+
+def obtain(rules: Rules, seeds: int) -> Endgame:
+    """Return the table of `seeds` seeds: from `folder()`, or computed with all cores and kept there."""
+    path = path_of(rules, seeds)
+    return load(path, rules) if path.exists() else save(compute(rules, seeds, os.cpu_count() or 1), path)
 
 
 def find_or_make(rules: Rules) -> Endgame:

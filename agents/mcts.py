@@ -1,7 +1,7 @@
 """Root policies of the tree search: Gumbel with sequential halving, and PUCT.
 
 `Search.run` searches a batch of positions and returns, for each, an improved policy (completed-Q for
-Gumbel, visit shares for PUCT), the chosen action, the root value and the visits. Gumbel: Danihelka,
+Gumbel, visit shares for PUCT), the chosen action, the values and the visits. Gumbel: Danihelka,
 Guez, Schrittwieser, Silver, "Policy improvement by planning with Gumbel", ICLR 2022.
 """
 
@@ -11,7 +11,9 @@ from math import ceil, log2
 
 import numpy as np
 
+from agents import endgame
 from agents import tree as trees
+from agents.endgame import Endgame
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
@@ -49,7 +51,8 @@ class SearchResult:
 
     policy: np.ndarray  # (B, A) float32 - improved policy, a training target
     actions: np.ndarray  # (B,) int64 - the chosen action
-    values: np.ndarray  # (B,) float32 - mean utility of the root for the mover
+    values: np.ndarray  # (B,) float32 - utility of the root for the mover: of the policy's mean action
+    action_values: np.ndarray  # (B, A) float32 - utility of each action, the mixed value if untried
     visits: np.ndarray  # (B, A) int32 - simulations behind each action
 
 
@@ -104,17 +107,16 @@ def _try_puct(tree, c_puct, actions):
 
 @njit
 def _read_roots(tree, gumbel, constants, policy, visits, values, actions):
-    """Write improved policies, visits, mean values and the best most-visited action (with Gumbel noise)."""
+    """Write improved policies, visits, action values and the best most-visited action (with Gumbel noise)."""
     width = tree.children.shape[2]
     scores = np.empty(width, np.float32)
     for b in range(actions.shape[0]):
-        tried = trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
-        most, total = 0, tree.raw[b, 0]
+        trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
+        trees.complete_values(tree, b, 0, values[b])
+        most = 0
         for a in range(width):
             visits[b, a] = tree.visits[b, 0, a]
             most = max(most, visits[b, a])
-            total += tree.totals[b, 0, a]
-        values[b] = total / (1 + tried)
         best_score = -np.inf
         for a in range(width):
             if visits[b, a] == most and scores[a] + gumbel[b, a] > best_score:
@@ -124,10 +126,13 @@ def _read_roots(tree, gumbel, constants, policy, visits, values, actions):
 
 
 class Search:
-    """A search with its trees, reused from call to call; one per thread."""
+    """A search with its trees, reused from call to call; one per thread.
 
-    def __init__(self, config: SearchConfig) -> None:
-        self.config = config
+    With an endgame table, positions that it knows are leaves with their exact value.
+    """
+
+    def __init__(self, config: SearchConfig, table: Endgame | None = None) -> None:
+        self.config, self.table = config, table
         self._tree: trees.Tree | None = None
         self._rules: Rules | None = None
 
@@ -156,7 +161,7 @@ class Search:
                 _try_gumbel(tree, gumbel, wanted[simulation], constants, actions)
             else:
                 _try_puct(tree, config.c_puct, actions)
-            trees.descend(rules, tree, actions, code, constants, leaves)
+            trees.descend(rules, self._probe, tree, actions, code, constants, leaves)
             self._evaluate(rules, tree, leaves, evaluate)
         return self._read(tree, gumbel, constants, actions)
 
@@ -166,11 +171,12 @@ class Search:
         games, width = gumbel.shape
         policy = np.empty((games, width), np.float32)
         visits = np.empty((games, width), np.int32)
-        values = np.empty(games, np.float32)
-        _read_roots(tree, gumbel, constants, policy, visits, values, actions)
+        action_values = np.empty((games, width), np.float32)
+        _read_roots(tree, gumbel, constants, policy, visits, action_values, actions)
         if self.config.policy == "puct":
             policy = (visits / visits.sum(1, keepdims=True)).astype(np.float32)
-        return SearchResult(policy, actions, values, visits)
+        values = (policy * action_values).sum(1)
+        return SearchResult(policy, actions, values, action_values, visits)
 
     @property
     def tree(self) -> trees.Tree:
@@ -183,6 +189,7 @@ class Search:
         if self._tree is None or self._rules != rules or len(self._tree.sizes) < games:
             self._tree = trees.make_tree(rules, games, self.config.simulations + 1)
             self._rules = rules
+            self._probe = endgame.probe_of(rules, self.table)
             self._leaf_states = np.empty((games, batch.state_size(rules)), np.int16)
         return self._tree
 

@@ -97,3 +97,13 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def use_bfloat16(precision: str, device: torch.device) -> bool:
+    """Say whether to calculate in bfloat16: `auto` does where `device` multiplies it natively."""
+    if precision == "auto":
+        if device.type == "cuda":
+            return torch.cuda.is_bf16_supported(including_emulation=False)
+        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+        return bool(supported and supported())
+    return precision == "bfloat16"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents import endgame
 from kalah_env import batch, engine
 from kalah_env.jit import inlined, njit
 from kalah_env.rules import Rules, num_actions
@@ -35,7 +36,7 @@ class Tree(NamedTuple):
     sign: np.ndarray  # (B, N) float32 - +1 if the node's player is its parent's, else -1
     parent: np.ndarray  # (B, N) int32
     action: np.ndarray  # (B, N) int16 - of the parent, that leads here
-    ended: np.ndarray  # (B, N) int16 - game over or truncated
+    ended: np.ndarray  # (B, N) int16 - game over, truncated, or known to an endgame table
     states: np.ndarray  # (B, N, S) int16 - position of the node
     sizes: np.ndarray  # (B,) int32 - nodes in use
 
@@ -53,6 +54,17 @@ def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
 
 
 @njit
+def margin_utility(rules, s, margin, sign_weight):
+    """Return the utility of a final margin for whoever has it, in a game with the seeds of `s`."""
+    total = 0
+    for i in range(engine.board_size(rules)):
+        total += s[i]
+    scaled = 1.0 * margin if rules.win == 1 else 2.0 * margin / max(1, total)
+    outcome = 1.0 if margin > 0 else (-1.0 if margin < 0 else 0.0)
+    return sign_weight * outcome + (1.0 - sign_weight) * scaled
+
+
+@njit
 def exact_utility(rules, s, sign_weight):
     """Return the utility of an ended position for the player at SIDE; a truncated game is a draw."""
     extras = engine.board_size(rules)
@@ -61,12 +73,7 @@ def exact_utility(rules, s, sign_weight):
     margin = engine.margin(rules, s)
     if s[extras + engine.SIDE] == engine.NORTH:
         margin = -margin
-    total = 0
-    for i in range(extras):
-        total += s[i]
-    scaled = 1.0 * margin if rules.win == 1 else 2.0 * margin / max(1, total)
-    outcome = 1.0 if margin > 0 else (-1.0 if margin < 0 else 0.0)
-    return sign_weight * outcome + (1.0 - sign_weight) * scaled
+    return margin_utility(rules, s, margin, sign_weight)
 
 
 @njit
@@ -228,12 +235,13 @@ def choose_puct(tree, b, node, c_puct, scratch):
 
 
 @njit
-def descend(rules, tree, root_actions, policy, constants, leaves):
+def descend(rules, probe, tree, root_actions, policy, constants, leaves):
     """Run one simulation in every game, up to the network's call.
 
-    root_actions: (B,) int64 - what each root tries; -1 leaves a game out. constants: c_visit,
-    c_scale, c_explore, c_puct, sign_weight. leaves: (B,) int32 - new node to evaluate, or -1 where the
-    simulation met an ended game and is backed up already.
+    probe: `endgame.Probe` - positions that it knows end a game with their exact value. root_actions: (B,)
+    int64 - what each root tries; -1 leaves a game out. constants: c_visit, c_scale, c_explore, c_puct,
+    sign_weight. leaves: (B,) int32 - new node to evaluate, or -1 where the simulation met an ended game
+    and is backed up already.
     """
     c_visit, c_scale, c_explore, c_puct, sign_weight = constants
     scratch = np.empty(tree.children.shape[2], np.float32)
@@ -247,6 +255,11 @@ def descend(rules, tree, root_actions, policy, constants, leaves):
             child = tree.children[b, node, action]
             if child < 0:
                 node = add_child(rules, tree, b, node, action, sign_weight)
+                s = tree.states[b, node]
+                if tree.ended[b, node] == 0 and endgame.is_known(rules, probe, s):
+                    margin = endgame.known_margin(rules, probe, s)
+                    tree.raw[b, node] = margin_utility(rules, s, margin, sign_weight)
+                    tree.ended[b, node] = 1
                 break
             node = child
             if tree.ended[b, node] == 1:

@@ -261,7 +261,8 @@ def test_ended_nodes_are_visited_again_and_never_evaluated(
     assert asked == [1]  # the root
     assert found.visits.sum() == 24
     assert found.visits.max() > 1
-    assert found.values[0] == pytest.approx((0.5 + found.visits[0] @ np.array(worth)) / 25)
+    assert found.action_values[0].tolist() == pytest.approx(worth)
+    assert found.values[0] == pytest.approx(found.policy[0] @ np.array(worth))
     assert worth[found.actions[0]] == max(worth)
 
 

@@ -251,8 +251,8 @@ def test_stop_ends_both_threads_within_an_iteration(tmp_path: Path) -> None:
     assert [path.name for path in checkpoint.checkpoints(tmp_path / "run")] == ["000001"]
 
 
-def slow_evaluation(run: Run) -> tuple[TorchEvaluator, int]:
-    return TorchEvaluator(run.learner.average, "cpu"), 4
+def slow_evaluation(run: Run) -> tuple[SelfPlay, TorchEvaluator, int]:
+    return run.players[0], TorchEvaluator(run.learner.average, "cpu"), 4
 
 
 def test_resume_needs_a_checkpoint(tmp_path: Path) -> None:

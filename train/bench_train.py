@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.network import NetConfig, pick_device
+from agents.network import NetConfig, pick_device, use_bfloat16
 from agents.neural import TorchEvaluator
 from train.bench import Measured, Work, alternate, summarize
 from train.bench_search import fresh_net
 from train.config import TrainConfig
 from train.learner import Learner
-from train.loop import use_bfloat16
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
 

@@ -21,6 +21,7 @@ from kalah_env.rules import Rules, format_rules, parse_rules
 _STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
 Positive = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -33,27 +34,44 @@ class Net:
 
 @dataclass(frozen=True, config=_STRICT)
 class SelfPlay:
-    """How games are made. An iteration is `plies` decisions in each of `games` games at once."""
+    """How games are made. An iteration is `plies` decisions in each of `games` games at once.
+
+    workers: threads that share the games. fork: chance that a game begins with a position of the one before
+    and a few random plies. endgame: seeds of the endgame table that the search sees (0: none).
+    value_target: `final` margin, or `backup`, the search's values with traces of `trace` (`selfplay.py`).
+    """
 
     games: Annotated[int, Field(strict=True, ge=1, le=65536)] = 1024
     plies: Positive = 64
     simulations: Annotated[list[Positive], Field(min_length=1)] = field(default_factory=lambda: [16, 32])
     random_plies: Annotated[int, Field(strict=True, ge=0, le=100)] = 10
     noise: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
+    fork: Share = 0.0
     policy: Literal["gumbel", "puct"] = "gumbel"
     sign_weight: Share = 0.5
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    endgame: Annotated[int, Field(strict=True, ge=0, le=24)] = 0
+    value_target: Literal["final", "backup"] = "final"
+    trace: Share = 0.85
+    workers: Annotated[int, Field(strict=True, ge=1, le=256)] = 1
+    precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        if self.games % self.workers:
+            raise ValueError(f"games={self.games} cannot be shared by workers={self.workers} evenly")
+        if self.value_target == "backup" and self.sign_weight > 0:
+            raise ValueError("value_target=backup needs sign_weight=0: only then is a utility a margin")
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Learner:
-    """How the network learns from the replay window; the rate falls along a cosine."""
+    """How the network learns from the replay window; the rate falls along a cosine of `iterations`."""
 
     batch: Positive = 2048
     samples_per_row: Annotated[float, Field(strict=True, gt=0.0, le=100.0)] = 4.0
     rate: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 1e-3
     final_rate: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 5e-5
     weight_decay: Annotated[float, Field(strict=True, ge=0.0)] = 1e-4
+    precision: Precision = "auto"
     average: Annotated[float, Field(strict=True, ge=0.0, lt=1.0)] = 0.998
     policy_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
     outcome_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0

@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from agents.encoding import encode
-from agents.network import KalahNet, NetConfig, margin_bins, pick_device
+from agents.network import KalahNet, NetConfig, margin_bins, pick_device, use_bfloat16
 from kalah_env import batch
 from kalah_env.rules import Rules
 from train.config import Learner as LearnerConfig
@@ -27,11 +27,12 @@ class Learner:
         torch.manual_seed(seed)
         self.rules, self.config = rules, config
         self.device = pick_device(device)
+        self.bfloat16 = use_bfloat16(config.precision, self.device)
         self.net = KalahNet(net).to(self.device)
         self.average = KalahNet(net).to(self.device).eval()
         self.average.load_state_dict(self.net.state_dict())
         self.optimiser = torch.optim.AdamW(
-            self.net.parameters(), lr=config.rate, weight_decay=config.weight_decay
+            self.net.parameters(), lr=config.rate, weight_decay=config.weight_decay, fused=True
         )
         self.rng = np.random.default_rng(seed)
         self.steps = 0
@@ -72,22 +73,38 @@ class Learner:
     def _losses(self, rows: Rows) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         features, facts = encode(self.rules, rows.states)
         legal = torch.from_numpy(batch.legal_masks(self.rules, rows.states) > 0).to(self.device)
-        # With `win=move` the margin is 1 or -1, and a win counts as all seeds.
-        seeds = facts[:, 2] if self.rules.win else 1
-        shape = self.net.config
-        remaining = (rows.margins * seeds - facts[:, 0]).astype(np.int64)
-        bins = torch.from_numpy(margin_bins(remaining, shape.seeds, shape.step)).to(self.device)
-        outcomes = torch.from_numpy(1 - np.sign(rows.margins).astype(np.int64)).to(self.device)
+        margins, outcomes = self._value_targets(rows.margins, facts)
         targets = torch.from_numpy(rows.policies).to(self.device)
-        policy, outcome, margin = self.net(torch.from_numpy(features).to(self.device))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            heads = self.net(torch.from_numpy(features).to(self.device))
+        policy, outcome, margin = (head.float() for head in heads)
         log_policy = policy.masked_fill(~legal, -1e9).log_softmax(-1)
         # The targets' entropy is taken off, so that 0 is a perfect fit.
         policy_loss = (torch.xlogy(targets, targets) - targets * log_policy).sum(-1).mean()
         return (
             policy_loss,
-            functional.cross_entropy(outcome, outcomes),
-            functional.cross_entropy(margin, bins),
+            functional.cross_entropy(outcome, torch.from_numpy(outcomes).to(self.device)),
+            functional.cross_entropy(margin, torch.from_numpy(margins).to(self.device)),
         )
+
+    def _value_targets(self, margins: np.ndarray, facts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return distributions (R, M) and (R, 3) float32 of margin bin and outcome, for margins (R,).
+
+        A margin between two that a game can end with is shared by both, so that the mean is right.
+        """
+        shape = self.net.config
+        # With `win=move` the margin is 1 or -1, and a win counts as all seeds.
+        step, seeds = (1, facts[:, 2]) if self.rules.win else (shape.step, 1)
+        below = step * np.floor(margins / step)
+        over = (margins - below) / step
+        rows = np.arange(len(margins))
+        bins = np.zeros((len(margins), 2 * shape.seeds // shape.step + 1), np.float32)
+        outcomes = np.zeros((len(margins), 3), np.float32)
+        for final, share in ((below, 1 - over), (below + step, over)):
+            remaining = (final * seeds - facts[:, 0]).astype(np.int64)
+            bins[rows, margin_bins(remaining, shape.seeds, shape.step)] += share
+            outcomes[rows, 1 - np.sign(final).astype(np.int64)] += share
+        return bins, outcomes
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -113,7 +130,7 @@ class Learner:
 
     def counters(self) -> dict[str, Any]:
         """Return the generator's state and the counters, as plain data."""
-        return {"rng": self.rng.bit_generator.state, "steps": self.steps}
+        return {"rng": self.rng.bit_generator.state, "steps": self.steps, "bfloat16": self.bfloat16}
 
     def restore(self, tensors: dict[str, torch.Tensor], counters: dict[str, Any]) -> None:
         """Take back what `tensors` and `counters` returned."""
@@ -130,4 +147,4 @@ class Learner:
             if state:
                 self.optimiser.state[parameter] = state
         self.rng.bit_generator.state = counters["rng"]
-        self.steps = counters["steps"]
+        self.steps, self.bfloat16 = counters["steps"], counters["bfloat16"]

@@ -1,7 +1,7 @@
 """The training loop, readable top to bottom.
 
 In iteration k self-play makes rows with the averaged weights of iteration k-1, while the learner, in
-a second thread, trains on the rows made before. Both only read what the other left at the end of the
+another thread, trains on the rows made before. Both only read what the other left at the end of the
 last iteration, so a run is reproducible, and a resumed run equals an uninterrupted one. Parts:
 `selfplay.py`, `replay.py`, `learner.py`, `checkpoint.py`; what is shown: `progress.py`.
 """
@@ -9,13 +9,15 @@ last iteration, so a run is reproducible, and a resumed run equals an uninterrup
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from agents.network import NetConfig
+from agents import endgame
+from agents.network import NetConfig, use_bfloat16
 from agents.neural import TorchEvaluator, save_net
 from kalah_env import engine
 from kalah_env.errors import KalahError
@@ -26,16 +28,6 @@ from train.learner import Learner
 from train.progress import Progress
 from train.replay import Replay, Rows
 from train.selfplay import SelfPlay
-
-
-def use_bfloat16(precision: str, device: torch.device) -> bool:
-    """Say whether self-play evaluates in bfloat16: `auto` does where `device` multiplies it natively."""
-    if precision == "auto":
-        if device.type == "cuda":
-            return torch.cuda.is_bf16_supported(including_emulation=False)
-        supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-        return bool(supported and supported())
-    return precision == "bfloat16"
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the answer of a thread that was asked to stop
@@ -50,7 +42,7 @@ class Run:
         self.rules = config.parsed_rules()
         shape = NetConfig.for_rules(self.rules, config.net.width, config.net.blocks)
         self.learner = Learner(self.rules, shape, config.learner, config.device, config.seed)
-        self.selfplay = SelfPlay(self.rules, config.selfplay, config.seed)
+        self.players = self._players()
         replay = config.replay
         self.replay = Replay(folder / "replay", replay.window, replay.minimum, replay.share)
         self.bfloat16 = use_bfloat16(config.selfplay.precision, self.learner.device)
@@ -59,6 +51,14 @@ class Run:
         self.new_rows = 0  # rows of the last iteration: what the learner is owed
         self.seconds = 0.0  # time spent in iterations, over all resumptions
         self.last_seconds = 0.0  # of them in the last one
+
+    def _players(self) -> list[SelfPlay]:
+        """Return a self-play for each worker; they share the games and, if wanted, an endgame table."""
+        config = self.config.selfplay
+        table = endgame.obtain(self.rules, config.endgame) if config.endgame else None
+        share = replace(config, games=config.games // config.workers, workers=1)
+        seeds = [[self.config.seed, worker] for worker in range(config.workers)]
+        return [SelfPlay(self.rules, share, seed, table) for seed in seeds]
 
     def iterate(self, pool: ThreadPoolExecutor) -> dict[str, float]:
         """Run one iteration and save it; return its metrics."""
@@ -69,8 +69,17 @@ class Run:
         )
         progress = self.iteration / config.iterations
         learning = pool.submit(self._learn, progress) if len(self.replay) else None
-        playing = pool.submit(self._play, evaluate, config.simulations_at(self.iteration))
-        rows, metrics = playing.result()
+        simulations = config.simulations_at(self.iteration)
+        playing = [pool.submit(self._play, player, evaluate, simulations) for player in self.players]
+        played = [future.result() for future in playing]
+        rows = Rows(*(np.concatenate(arrays) for arrays in zip(*(p[0] for p in played), strict=True)))
+        plies = config.selfplay.games * config.selfplay.plies
+        rate = plies / max(seconds for _, seconds in played)
+        metrics: dict[str, float] = {
+            "simulations": simulations,
+            "plies_per_s": rate,
+            "simulations_per_s": rate * simulations,
+        }
         if learning:
             metrics |= learning.result()
         self.replay.add(self.iteration, rows)
@@ -83,7 +92,7 @@ class Run:
             "seconds": self.seconds,
             "rows": self.replay.total,
             "window": len(self.replay),
-            "games": self.selfplay.games_done,
+            "games": sum(player.games_done for player in self.players),
             "distinct": _distinct_share(rows),
         }
         if self.config.keep_every and self.iteration % self.config.keep_every == 0:
@@ -99,17 +108,11 @@ class Run:
         samples = metrics["steps"] * self.config.learner.batch
         return {**metrics, "samples_per_s": samples / (time.monotonic() - started)}
 
-    def _play(self, evaluate: TorchEvaluator, simulations: int) -> tuple[Rows, dict[str, float]]:
+    def _play(self, player: SelfPlay, evaluate: TorchEvaluator, simulations: int) -> tuple[Rows, float]:
         torch.set_num_threads(self.config.threads)
         started = time.monotonic()
-        rows = self.selfplay.run(evaluate, simulations, self._check)
-        seconds = time.monotonic() - started
-        plies = self.config.selfplay.games * self.config.selfplay.plies
-        return rows, {
-            "simulations": simulations,
-            "plies_per_s": plies / seconds,
-            "simulations_per_s": plies * simulations / seconds,
-        }
+        rows = player.run(evaluate, simulations, self._check)
+        return rows, time.monotonic() - started
 
     def _check(self) -> None:
         if self.stop.is_set():
@@ -117,7 +120,11 @@ class Run:
 
     def save(self) -> Path:
         """Write a checkpoint of everything."""
-        arrays = {f"selfplay.{k}": torch.from_numpy(v) for k, v in self.selfplay.arrays().items()}
+        arrays = {
+            f"selfplay.{worker}.{name}": torch.from_numpy(array)
+            for worker, player in enumerate(self.players)
+            for name, array in player.arrays().items()
+        }
         meta = {
             "config": self.config.to_dict(),
             "rules": format_rules(self.rules),
@@ -127,7 +134,7 @@ class Run:
             "new_rows": self.new_rows,
             "seconds": self.seconds,
             "bfloat16": self.bfloat16,
-            "selfplay": self.selfplay.counters(),
+            "selfplay": [player.counters() for player in self.players],
             "learner": self.learner.counters(),
             "replay": {
                 "shards": {str(k): self.replay.digests[k] for k in sorted(self.replay.shards)},
@@ -151,10 +158,12 @@ class Run:
     def restore(self, folder: Path) -> None:
         """Take back the state of a checkpoint of this run."""
         tensors, meta = checkpoint.load_checkpoint(folder)
-        prefix = "selfplay."
-        arrays = {k[len(prefix) :]: v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
-        self.selfplay.restore(arrays, meta["selfplay"])
-        self.learner.restore({k: v for k, v in tensors.items() if not k.startswith(prefix)}, meta["learner"])
+        for worker, (player, counters) in enumerate(zip(self.players, meta["selfplay"], strict=True)):
+            prefix = f"selfplay.{worker}."
+            arrays = {k[len(prefix) :]: v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
+            player.restore(arrays, counters)
+        learned = {k: v for k, v in tensors.items() if not k.startswith("selfplay.")}
+        self.learner.restore(learned, meta["learner"])
         shards = {int(k): digest for k, digest in meta["replay"]["shards"].items()}
         self.replay.restore(shards, meta["replay"]["total"])
         self.iteration, self.new_rows = meta["iteration"], meta["new_rows"]
@@ -175,7 +184,10 @@ def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) 
     """
     run = open_run(config, folder, resume)
     budget = config.max_minutes * 60
-    with ThreadPoolExecutor(2) as pool, Progress(run.config, folder, run.iteration, quiet) as progress:
+    with (
+        ThreadPoolExecutor(1 + config.selfplay.workers) as pool,
+        Progress(run.config, folder, run.iteration, quiet) as progress,
+    ):
         try:
             # An iteration that would end beyond the budget is not begun.
             while run.iteration < config.iterations and run.seconds + run.last_seconds < budget:

@@ -1,7 +1,7 @@
 """The replay window: rows of finished games, newest last, sampled uniformly.
 
-A row is a decision: its position, the improved policy found there, and the final margin for its
-mover. Each iteration's rows are one file (a shard) that is written once, so checkpoints stay small;
+A row is a decision: its position, the improved policy found there, and the margin that its mover is to
+expect. Each iteration's rows are one file (a shard) that is written once, so checkpoints stay small;
 a resumed run reads back the shards of its window.
 """
 
@@ -20,7 +20,7 @@ class Rows(NamedTuple):
 
     states: np.ndarray  # (R, S) int16
     policies: np.ndarray  # (R, A) float32 - improved policy
-    margins: np.ndarray  # (R,) int16 - final margin for the mover, seeds
+    margins: np.ndarray  # (R,) float32 - final margin for the mover to expect, seeds
 
 
 class Replay:

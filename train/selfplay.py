@@ -1,37 +1,41 @@
 """Self-play: many games in lockstep, each decision searched, rows handed out when a game ends.
 
 Forced moves are played through at once and make no rows. Games begin with a random number of random
-plies. All state (unfinished games, random generator) can be saved and restored, so that a resumed
-run equals an uninterrupted one. The search is `agents/mcts.py`; rows: `replay.py`.
+plies, or fork off the game before. What a row's player is to expect, its value target, is the final
+margin or what search and game tell together (`_margins`). All state (unfinished games, random generator)
+can be saved and restored, so that a resumed run equals an uninterrupted one. The search is
+`agents/mcts.py`; rows: `replay.py`.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents import endgame
 from agents import tree as trees
-from agents.mcts import Evaluate, Search, SearchConfig
+from agents.endgame import Endgame
+from agents.mcts import Evaluate, Search, SearchConfig, SearchResult
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
-from kalah_env.rules import Rules, format_rules, num_actions
+from kalah_env.rules import Rules, format_rules, num_actions, side_pits
 from train.config import SelfPlay as SelfPlayConfig
 from train.replay import Rows
 
+FORK_PLIES = 3  # random plies, at most, behind the position that a fork begins from
 _TRIES = 1000  # beginnings tried before a game is called undecidable
-_FIRST_LENGTH = 64  # decisions of a game that the history has room for at first
+_FIRST_LENGTH = 64  # decisions of a game that there is room for at first
 
 
 @njit
-def _begin(rules, s, start, draws):
-    """Write a fresh game after random plies into `s`; False if it ended or got stuck on the way.
+def _begin(rules, s, start, plies, draws):
+    """Write a game that goes on from `start` with so many random plies into `s`; False if it got stuck.
 
-    draws: (1 + random plies,) float64 in [0, 1) - the first picks how many plies, the others pick.
+    draws: (plies or more,) float64 in [0, 1) - each picks a ply.
     """
     extras = engine.board_size(rules)
     s[:] = start
-    plies = int(draws[0] * draws.shape[0])
     for i in range(plies + 1):
         legal = 0
         for action in range(engine.pit_actions(rules) + rules.pie):
@@ -39,7 +43,7 @@ def _begin(rules, s, start, draws):
         if i == plies and legal > 1:
             return True
         # The last round only plays a forced move, so that a game begins with a decision.
-        pick = int(draws[i + 1] * legal) if i < plies else 0
+        pick = int(draws[i] * legal) if i < plies else 0
         for action in range(engine.pit_actions(rules) + rules.pie):
             if engine.is_legal(rules, s, action):
                 if pick == 0:
@@ -52,48 +56,81 @@ def _begin(rules, s, start, draws):
 
 
 @njit
-def _record_and_advance(rules, states, history, signs, lengths, policies, policy_history, actions, ended):
-    """Store the decision of every game, then play it and the forced moves behind it."""
+def _advance(rules, states, actions, signs, ended):
+    """Play the decision of every game and the forced moves behind it; `signs: (B,)` as in `tree.py`."""
     extras = engine.board_size(rules)
     for b in range(states.shape[0]):
-        row = lengths[b]
-        history[b, row] = states[b]
-        policy_history[b, row] = policies[b]
-        signs[b, row] = trees.advance(rules, states[b], actions[b])
-        lengths[b] += 1
+        signs[b] = trees.advance(rules, states[b], actions[b])
         ended[b] = states[b, extras + engine.STATUS] != engine.RUNNING
 
 
 @njit
-def _margins(rules, state, signs, length, out):
-    """Write the final margin for each decision's mover: back from the end, by the signs."""
+def _margins(rules, probe, final, decisions, length, out):
+    """Write the margin that each decision's mover is to expect: back from the end of the game.
+
+    G = v + trace (sign G' - q): what the search expected, corrected by what came of the chosen action, as
+    far as the policy would choose it; so a random or explored blunder does not count against the moves
+    before it. Tree backup: Precup, Sutton, Singh, "Eligibility traces for off-policy policy evaluation",
+    ICML 2000. Where the endgame table knows the position, G is its value. The plain final margin is
+    the case v = q = 0, trace = 1.
+    """
     extras = engine.board_size(rules)
-    margin = engine.margin(rules, state)
-    if state[extras + engine.SIDE] == engine.NORTH:
+    margin = 1.0 * engine.margin(rules, final)
+    if final[extras + engine.SIDE] == engine.NORTH:
         margin = -margin
-    if state[extras + engine.STATUS] == engine.TRUNCATED:
-        margin = 0  # counted as a draw
+    if final[extras + engine.STATUS] == engine.TRUNCATED:
+        margin = 0.0  # counted as a draw
     for row in range(length - 1, -1, -1):
-        margin *= signs[row]
+        came = decisions.signs[row] * margin
+        margin = decisions.values[row] + decisions.traces[row] * (came - decisions.chosen[row])
+        if endgame.is_known(rules, probe, decisions.states[row]):
+            margin = 1.0 * endgame.known_margin(rules, probe, decisions.states[row])
         out[row] = margin
+
+
+class Decisions(NamedTuple):
+    """What was decided in unfinished games, newest last: (B, L, ...), or (L, ...) of one game."""
+
+    states: np.ndarray  # (B, L, S) int16
+    policies: np.ndarray  # (B, L, A) float32 - improved policy
+    signs: np.ndarray  # (B, L) float32 - +1 if the next decision is the same player's, else -1
+    values: np.ndarray  # (B, L) float32 - margin that the search expected, seeds
+    chosen: np.ndarray  # (B, L) float32 - the same after the chosen action
+    traces: np.ndarray  # (B, L) float32 - weight of what came of it, 0 to 1
+
+    @classmethod
+    def make(cls, games: int, length: int, size: int, actions: int) -> "Decisions":
+        """Return room for `length` decisions in every game."""
+        return cls(
+            np.zeros((games, length, size), np.int16),
+            np.zeros((games, length, actions), np.float32),
+            *(np.zeros((games, length), np.float32) for _ in range(4)),
+        )
+
+    def of(self, game: int, length: int) -> "Decisions":
+        """Return views of the first decisions of one game."""
+        return Decisions(*(array[game, :length] for array in self))
 
 
 class SelfPlay:
     """Games in progress and what was decided in them."""
 
-    def __init__(self, rules: Rules, config: SelfPlayConfig, seed: int) -> None:
-        self.rules, self.config = rules, config
+    def __init__(
+        self, rules: Rules, config: SelfPlayConfig, seed: int | list[int], table: Endgame | None = None
+    ) -> None:
+        self.rules, self.config, self.table = rules, config, table
         self.rng = np.random.default_rng(seed)
         self.start = batch.new_games(rules, 1)[0]
-        games, size, width = config.games, batch.state_size(rules), num_actions(rules)
-        self.states = np.zeros((games, size), np.int16)
-        self.lengths = np.zeros(games, np.int64)
-        self.history = np.zeros((games, _FIRST_LENGTH, size), np.int16)
-        self.policies = np.zeros((games, _FIRST_LENGTH, width), np.float32)
-        self.signs = np.zeros((games, _FIRST_LENGTH), np.int8)
+        self.probe = endgame.probe_of(rules, table)
+        size = batch.state_size(rules)
+        self.states = np.zeros((config.games, size), np.int16)
+        self.lengths = np.zeros(config.games, np.int64)
+        self.decisions = Decisions.make(config.games, _FIRST_LENGTH, size, num_actions(rules))
+        # With sign_weight=0 a utility is a margin over this.
+        self.scale = 1.0 if rules.win else side_pits(rules) * rules.seeds
         self.games_done = 0
         self._search: Search | None = None
-        for b in range(games):
+        for b in range(config.games):
             self._restart(b)
 
     def run(self, evaluate: Evaluate, simulations: int, check: Callable[[], None] | None = None) -> Rows:
@@ -108,26 +145,18 @@ class SelfPlay:
             noise=self.config.noise if self.config.policy == "gumbel" else min(0.25, self.config.noise),
         )
         if self._search is None or self._search.config != config:
-            self._search = Search(config)
+            self._search = Search(config, self.table)
         finished: list[Rows] = []
         ended = np.zeros(len(self.states), np.bool_)
+        signs = np.zeros(len(self.states), np.float32)
         for _ in range(self.config.plies):
             if check:
                 check()
             found = self._search.run(self.rules, self.states, evaluate, self.rng)
             actions = found.actions if config.policy == "gumbel" else self._draw(found.policy)
-            self._make_room()
-            _record_and_advance(
-                self.rules,
-                self.states,
-                self.history,
-                self.signs,
-                self.lengths,
-                found.policy,
-                self.policies,
-                actions,
-                ended,
-            )
+            before = self.states.copy()
+            _advance(self.rules, self.states, actions, signs, ended)
+            self._record(before, found, actions, signs)
             for b in np.flatnonzero(ended).tolist():
                 finished.append(self._rows(b))
                 self._restart(b)
@@ -139,41 +168,64 @@ class SelfPlay:
         cumulated = policies.cumsum(1)
         return (cumulated <= draws * cumulated[:, -1:]).sum(1)
 
+    def _record(
+        self, states: np.ndarray, found: SearchResult, actions: np.ndarray, signs: np.ndarray
+    ) -> None:
+        """Append the decision of every game."""
+        if self.lengths.max() == self.decisions.signs.shape[1]:
+            self.decisions = Decisions(
+                *(np.concatenate([array, np.zeros_like(array)], 1) for array in self.decisions)
+            )
+        games = np.arange(len(states))
+        backup = self.config.value_target == "backup"
+        row = (
+            states,
+            found.policy,
+            signs,
+            self.scale * found.values if backup else 0.0,
+            self.scale * found.action_values[games, actions] if backup else 0.0,
+            self.config.trace * found.policy[games, actions] if backup else 1.0,
+        )
+        for array, new in zip(self.decisions, row, strict=True):
+            array[games, self.lengths] = new
+        self.lengths += 1
+
     def _rows(self, b: int) -> Rows:
-        length = int(self.lengths[b])
-        margins = np.empty(length, np.int16)
-        _margins(self.rules, self.states[b], self.signs[b], length, margins)
-        return Rows(self.history[b, :length].copy(), self.policies[b, :length].copy(), margins)
+        decisions = self.decisions.of(b, int(self.lengths[b]))
+        margins = np.empty(len(decisions.signs), np.float32)
+        _margins(self.rules, self.probe, self.states[b], decisions, len(margins), margins)
+        return Rows(decisions.states.copy(), decisions.policies.copy(), margins)
 
     def _join(self, finished: list[Rows]) -> Rows:
         self.games_done += len(finished)
-        empty = Rows(self.history[0, :0], self.policies[0, :0], np.empty(0, np.int16))
+        empty = Rows(self.decisions.states[0, :0], self.decisions.policies[0, :0], np.empty(0, np.float32))
         return Rows(*(np.concatenate(arrays) for arrays in zip(empty, *finished, strict=True)))
 
     def _restart(self, b: int) -> None:
+        """Begin a game: anew, or with a position of the game that has just ended there."""
+        length = int(self.lengths[b])
+        past = self.decisions.states[b, :length].copy()
         self.lengths[b] = 0
         for _ in range(_TRIES):
-            draws = self.rng.random(self.config.random_plies + 1)
-            if _begin(self.rules, self.states[b], self.start, draws):
+            most = self.config.random_plies
+            start, plies = self.start, int(self.rng.integers(most + 1))
+            if length and self.rng.random() < self.config.fork:
+                start, plies = past[self.rng.integers(length)], 1 + int(self.rng.integers(FORK_PLIES))
+            if _begin(self.rules, self.states[b], start, plies, self.rng.random(max(most, FORK_PLIES))):
                 return
         raise KalahError(
             f"self-play: {_TRIES} games of {format_rules(self.rules)} ended before a decision was to be "
             "made; choose a larger board or fewer selfplay.random_plies."
         )
 
-    def _make_room(self) -> None:
-        if self.lengths.max() == self.history.shape[1]:
-            self.history = np.concatenate([self.history, np.zeros_like(self.history)], 1)
-            self.policies = np.concatenate([self.policies, np.zeros_like(self.policies)], 1)
-            self.signs = np.concatenate([self.signs, np.zeros_like(self.signs)], 1)
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything to be saved but the generator and counters."""
         used = max(1, int(self.lengths.max()))
-        out = {name: getattr(self, name)[:, :used].copy() for name in ("history", "policies", "signs")}
+        out = {name: array[:, :used].copy() for name, array in self.decisions._asdict().items()}
         for array in out.values():  # rows of earlier games would differ after a resumption
             array[np.arange(used) >= self.lengths[:, None]] = 0
-        return {"states": self.states, "lengths": self.lengths, **out}
+        decisions = {f"decisions.{name}": array for name, array in out.items()}
+        return {"states": self.states, "lengths": self.lengths, **decisions}
 
     def counters(self) -> dict[str, Any]:
         """Return the generator's state and the counters, as plain data."""
@@ -181,7 +233,7 @@ class SelfPlay:
 
     def restore(self, arrays: dict[str, np.ndarray], counters: dict[str, Any]) -> None:
         """Take back what `arrays` and `counters` returned."""
-        for name, array in arrays.items():
-            setattr(self, name, array.copy())
+        self.states, self.lengths = arrays["states"].copy(), arrays["lengths"].copy()
+        self.decisions = Decisions(*(arrays[f"decisions.{name}"].copy() for name in Decisions._fields))
         self.rng.bit_generator.state = counters["rng"]
         self.games_done = counters["games_done"]
