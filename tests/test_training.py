@@ -23,6 +23,7 @@ from train.export import sample_positions
 from train.learner import Learner
 from train.loop import Run, Stopped, open_run, train, use_bfloat16, why_untrained
 from train.replay import Replay, Rows
+from train.selfplay import SelfPlay
 
 
 @pytest.mark.parametrize(
@@ -68,11 +69,16 @@ RESUMED = {
     "puct": {"policy": "puct"},
     "history outgrows its room": {"plies": 40, "random_plies": 0},
     "no game ends at first": {"plies": 1},
+    "two workers, forks": {"workers": 2, "fork": 0.5},
+    "table and backed-up values": {"endgame": 5, "value_target": "backup", "sign_weight": 0.0},
 }
 
 
 @pytest.mark.parametrize("changes", RESUMED.values(), ids=RESUMED)
-def test_stop_and_resume_equals_uninterrupted(tmp_path: Path, changes: dict) -> None:
+def test_stop_and_resume_equals_uninterrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict
+) -> None:
+    monkeypatch.setenv("KALAH_TABLE_DIR", str(tmp_path / "tables"))
     config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | changes}, "test")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     train(config, whole, resume=False, quiet=True)
@@ -97,10 +103,14 @@ def test_a_resumed_run_keeps_its_precision(tmp_path: Path, monkeypatch: pytest.M
     config = make_config(SMALL, "test")
     for chosen in (True, False):
         folder = tmp_path / str(chosen)
-        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: chosen)
+        for where in ("train.loop", "train.learner"):
+            monkeypatch.setattr(f"{where}.use_bfloat16", lambda *_, chosen=chosen: chosen)
         run_to(folder, config, 1)
-        monkeypatch.setattr("train.loop.use_bfloat16", lambda *_, chosen=chosen: not chosen)
-        assert open_run(config, folder, resume=True).bfloat16 is chosen
+        for where in ("train.loop", "train.learner"):
+            monkeypatch.setattr(f"{where}.use_bfloat16", lambda *_, chosen=chosen: not chosen)
+        run = open_run(config, folder, resume=True)
+        assert run.bfloat16 is chosen
+        assert run.learner.bfloat16 is chosen
 
 
 @pytest.mark.parametrize(("precision", "expected"), [("float32", False), ("bfloat16", True)])

@@ -206,10 +206,10 @@ class SelfPlay:
         length = int(self.lengths[b])
         past = self.decisions.states[b, :length].copy()
         self.lengths[b] = 0
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             most = self.config.random_plies
             start, plies = self.start, int(self.rng.integers(most + 1))
-            if length and self.rng.random() < self.config.fork:
+            if length and attempt == 0 and self.rng.random() < self.config.fork:
                 start, plies = past[self.rng.integers(length)], 1 + int(self.rng.integers(FORK_PLIES))
             if _begin(self.rules, self.states[b], start, plies, self.rng.random(max(most, FORK_PLIES))):
                 return
