@@ -1,8 +1,11 @@
 """What the network sees of a position, and the facts its heads are read with.
 
 A position is turned to the mover: own pits, own store, other pits, other store. Each pit is one-hot
-by its count (15 and more share a class), which lets a small network tell 5 seeds from 6 exactly;
-scalars follow. Not the environment's observation: that is `kalah_env/features.py`.
+by its count (15 and more share a class), which lets a small network tell 5 seeds from 6 exactly. So is
+each move of both sides, as if it were theirs, by what it brings at once: another move, or seeds gained.
+Scalars follow. Not the environment's observation: that is `kalah_env/features.py`.
+
+The order: counts, moves (mover's actions, then the other's), counts as scalars, and `_SCALARS`.
 """
 
 import numpy as np
@@ -12,12 +15,14 @@ from kalah_env.jit import inlined, njit
 from kalah_env.rules import Rules, side_pits
 
 COUNT_CLASSES = 16
+MOVE_CLASSES = 16  # another move; 0, 1, ... seeds gained, 14 and more alike
 _SCALARS = 5  # own store, other store, seeds on the board, phase first, phase swap
 
 
 def num_features(rules: Rules) -> int:
     """Return F, the numbers the network sees of one position."""
-    return 2 * side_pits(rules) * (COUNT_CLASSES + 1) + _SCALARS
+    moves = 2 * side_pits(rules) * rules.directions * MOVE_CLASSES
+    return 2 * side_pits(rules) * (COUNT_CLASSES + 1) + moves + _SCALARS
 
 
 @inlined
@@ -32,6 +37,26 @@ def _turned(rules, s):
     return own, other, on_board, max(1, on_board + s[own + pits] + s[other + pits])
 
 
+@inlined
+def _move_class(rules, s, side, action, scratch):
+    """Return the class of what `side` would get by `action` in `s`, or -1 where it is none of his moves."""
+    at = engine.board_size(rules)
+    if s[side * (at // 2) + action % (rules.rows * rules.pits)] == 0:
+        return -1
+    for i in range(at + engine.EXTRAS):
+        scratch[i] = s[i]
+    scratch[at + engine.SIDE] = side
+    scratch[at + engine.PHASE] = engine.MID
+    if not engine.is_legal(rules, scratch, action):
+        return -1
+    store = side * (at // 2) + at // 2 - 1
+    before = scratch[store]
+    captured = engine.play(rules, scratch, action)
+    if scratch[at + engine.STATUS] == engine.RUNNING and scratch[at + engine.SIDE] == side:
+        return 0
+    return 1 + min(max(captured, scratch[store] - before), MOVE_CLASSES - 2)
+
+
 @njit
 def encode_into(rules, states, features, facts):
     """Write the features of `states: (B, S)` into `features: (B, F) float32`.
@@ -40,14 +65,22 @@ def encode_into(rules, states, features, facts):
     left in the pits, half of all seeds (all of them with `win=move`, where a win counts as all).
     """
     pits = rules.rows * rules.pits
+    moves = engine.pit_actions(rules)
     extras = 2 * pits + 2
+    scratch = np.empty(states.shape[1], np.int16)
     for b in range(states.shape[0]):
         s = states[b]
         own, other, on_board, total = _turned(rules, s)
         own_store, other_store = s[own + pits], s[other + pits]
         row = features[b]
         row[:] = 0.0
-        scalars = 2 * pits * COUNT_CLASSES
+        side = s[extras + engine.SIDE]
+        at = 2 * pits * COUNT_CLASSES
+        for move in range(2 * moves):
+            kind = _move_class(rules, s, side if move < moves else 1 - side, move % moves, scratch)
+            if kind >= 0:
+                row[at + move * MOVE_CLASSES + kind] = 1.0
+        scalars = at + 2 * moves * MOVE_CLASSES
         for i in range(pits):
             for half in range(2):
                 seeds = s[own + i] if half == 0 else s[other + i]
@@ -73,15 +106,15 @@ def encode(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return features, facts
 
 
-def fold(weights: np.ndarray) -> np.ndarray:
+def fold(rules: Rules, weights: np.ndarray) -> np.ndarray:
     """Return a first layer's weights (W, F) as the rows (F, W) float32 that `embed` adds up.
 
     The rows of the counts get their pit's scalar as well, up to the first count of the last class.
     """
     rows = np.ascontiguousarray(weights.T, np.float32)
-    pits = (len(rows) - _SCALARS) // (COUNT_CLASSES + 1)
+    pits = 2 * side_pits(rules)
     counts = np.arange(COUNT_CLASSES, dtype=np.float32)[:, None] / COUNT_CLASSES
-    one_hot, scalars = rows[: pits * COUNT_CLASSES], rows[pits * COUNT_CLASSES : -_SCALARS]
+    one_hot, scalars = rows[: pits * COUNT_CLASSES], rows[-_SCALARS - pits : -_SCALARS]
     one_hot += (counts * scalars[:, None]).reshape(one_hot.shape)
     return rows
 
@@ -90,13 +123,16 @@ def fold(weights: np.ndarray) -> np.ndarray:
 def embed_into(rules, states, rows, bias, out, facts):
     """Write the first layer's answers to `states: (B, S)` into `out: (B, W) float32`, and the facts.
 
-    The same as encoding and multiplying, but only what is not zero is looked at: a row for each pit.
+    The same as encoding and multiplying, but only what is not zero is looked at: a row a pit and a move.
     """
     pits = rules.rows * rules.pits
+    moves = engine.pit_actions(rules)
     extras = 2 * pits + 2
     width = out.shape[1]
-    scalars = 2 * pits * COUNT_CLASSES
+    first_move = 2 * pits * COUNT_CLASSES
+    scalars = first_move + 2 * moves * MOVE_CLASSES
     last = scalars + 2 * pits
+    scratch = np.empty(states.shape[1], np.int16)
     for b in range(states.shape[0]):
         s = states[b]
         own, other, on_board, total = _turned(rules, s)
@@ -119,6 +155,13 @@ def embed_into(rules, states, rows, bias, out, facts):
                 first, second = rows[scalars + pit], rows[scalars + pits + pit]
                 for j in range(width):
                     row[j] += more * first[j] + over * second[j]
+        side = s[extras + engine.SIDE]
+        for move in range(2 * moves):
+            kind = _move_class(rules, s, side if move < moves else 1 - side, move % moves, scratch)
+            if kind >= 0:
+                first = rows[first_move + move * MOVE_CLASSES + kind]
+                for j in range(width):
+                    row[j] += first[j]
         phase = s[extras + engine.PHASE]
         if phase == engine.FIRST or phase == engine.SWAP:
             first = rows[last + 3 if phase == engine.FIRST else last + 4]

@@ -279,20 +279,21 @@ def obtain(rules: Rules, seeds: int) -> Endgame:
     return load(path, rules) if path.exists() else save(compute(rules, seeds, os.cpu_count() or 1), path)
 
 
-def find_or_make(rules: Rules) -> Endgame:
-    """Return the largest table in `folder()`, or else a small one of at most a million boards."""
-    table = find(rules)
+def find_or_make(rules: Rules, most: int = MAX_BYTES) -> Endgame:
+    """Return the largest table of at most `most` bytes in `folder()`, or else a small one, made now."""
+    table = find(rules, most)
     if table is None:
         fitting = [n for n in range(1, packed.MAX_SEEDS) if packed.count_positions(rules, n) <= SMALL]
         table = compute(rules, max(fitting, default=1))
     return table
 
 
-def find(rules: Rules) -> Endgame | None:
+def find(rules: Rules, most: int = MAX_BYTES) -> Endgame | None:
     """Return the largest table of these rules in `folder()`, or None; `KalahError` if it is damaged."""
     best = None
     for path in folder().glob(f"{rules.pits}pits-*seeds-{rules_hash(table_rules(rules))}.endgame"):
         text = path.name.split("-")[1].removesuffix("seeds")
-        if text.isascii() and text.isdigit() and (best is None or int(text) > best[0]):
+        fits = path.stat().st_size <= HEADER + most
+        if fits and text.isascii() and text.isdigit() and (best is None or int(text) > best[0]):
             best = (int(text), path)
     return load(best[1], rules) if best else None

@@ -197,7 +197,7 @@ def softmax(logits, out):
 
 
 @inlined
-def _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch):
+def choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch):
     """Keep the visit shares close to the improved policy (Danihelka et al. 2022, section 5).
 
     A share c_explore / sqrt(visits) follows the prior instead: without it an action whose mixed value
@@ -265,7 +265,7 @@ def descend(rules, probe, tree, root_actions, policy, constants, leaves):
             if tree.ended[b, node] == 1:
                 break
             if policy == GUMBEL:
-                action = _choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch)
+                action = choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch)
             else:
                 action = choose_puct(tree, b, node, c_puct, scratch)
         if tree.ended[b, node] == 1:

@@ -30,7 +30,7 @@ def test_shipped_configs_load(path: Path) -> None:
         ({"device": "tpu"}, "device"),
         ({"selfplay": {"simulations": []}}, "simulations"),
         ({"selfplay": {"games": 9, "workers": 2}}, "games=9 cannot be shared by workers=2"),
-        ({"selfplay": {"value_target": "backup"}}, "value_target=backup needs sign_weight=0"),
+        ({"selfplay": {"value_target": "backup", "sign_weight": 1.0}}, "backup needs sign_weight below 1"),
         ({"iterations": True}, "iterations.*given: True"),
         ({"iterations": "5"}, "iterations.*given: '5'"),
         ({"learner": {"batch": 10**30}}, r"learner\.batch"),

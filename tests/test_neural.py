@@ -1,5 +1,6 @@
 """Network inputs, heads, evaluators and the agents `net` and `onnx`; export."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 import torch
 from families import SMALL, random_game
 
-from agents.encoding import COUNT_CLASSES, embed, encode, fold, num_features
+from agents.encoding import COUNT_CLASSES, MOVE_CLASSES, embed, encode, fold, num_features
+from agents.exported import OnnxAgent
 from agents.heads import utilities
 from agents.network import KalahNet, NetConfig, margin_bins, margin_step, pick_device
-from agents.neural import NetAgent, OnnxAgent, TorchEvaluator, load_net, save_net
+from agents.neural import NetAgent, TorchEvaluator, load_net, save_net
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import PRESET_NAMES, Rules, parse_rules, side_pits
@@ -138,7 +140,7 @@ def test_the_first_layer_is_looked_up_as_it_would_be_multiplied(spec: str) -> No
     features, facts = encode(rules, states)
     expected = net.stem(torch.from_numpy(features)).detach().numpy()
     bias = net.stem.bias.detach().numpy()
-    found, same = embed(rules, states, fold(net.stem.weight.detach().numpy()), bias)
+    found, same = embed(rules, states, fold(rules, net.stem.weight.detach().numpy()), bias)
     assert np.abs(found - expected).max() < 1e-5
     assert same.tolist() == facts.tolist()
     assert states[:, : side_pits(rules)].max() > COUNT_CLASSES
@@ -288,3 +290,42 @@ def test_a_flipped_weight_is_noticed(folder: Path) -> None:
 def test_net_options_have_ranges(folder: Path, wrong: dict) -> None:
     with pytest.raises(KalahError, match="out of range"):
         NetAgent(str(folder), **wrong)
+
+
+@pytest.mark.parametrize("spec", PRESET_NAMES)
+def test_move_features_say_what_each_move_brings(spec: str) -> None:
+    """Both sides' moves, tried one by one with plain calls of the engine on a copy of the position."""
+    rules = parse_rules(spec)
+    states = export.sample_positions(rules, 60)
+    features, _ = encode(rules, states)
+    actions = side_pits(rules) * rules.directions
+    first = 2 * side_pits(rules) * COUNT_CLASSES
+    found = features[:, first : first + 2 * actions * MOVE_CLASSES].reshape(len(states), 2 * actions, -1)
+    kinds = set()
+    for state, rows in zip(states, found, strict=True):
+        for move, row in enumerate(rows):
+            side = int(batch.sides(rules, state)) ^ (move >= actions)
+            copy = state.copy()
+            batch.extras(rules, copy)[:2] = (side, engine.MID)
+            expected = -1
+            if engine.is_legal(rules, copy, move % actions):
+                store = side * (side_pits(rules) + 1) + side_pits(rules)
+                before = int(copy[store])
+                captured = engine.play(rules, copy, move % actions)
+                over = batch.statuses(rules, copy) != engine.RUNNING
+                again = not over and batch.sides(rules, copy) == side
+                gained = max(int(captured), int(copy[store]) - before)
+                expected = 0 if again else min(1 + gained, MOVE_CLASSES - 1)
+            assert row.sum() == (expected >= 0)
+            assert expected == -1 or row[expected] == 1
+            kinds.add(expected)
+    assert len(kinds) > 4
+
+
+def test_a_net_of_other_features_is_refused(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    rules = parse_rules("kalah:pits=4,seeds=3")
+    net = KalahNet(NetConfig(**{**config["net"], "features": num_features(rules) - 1}))
+    save_net(folder, net, rules)
+    with pytest.raises(KalahError, match="another version of kalah-env made it"):
+        load_net(str(folder))

@@ -70,7 +70,7 @@ RESUMED = {
     "history outgrows its room": {"plies": 40, "random_plies": 0},
     "no game ends at first": {"plies": 1},
     "two workers, forks": {"workers": 2, "fork": 0.5},
-    "table and backed-up values": {"endgame": 5, "value_target": "backup", "sign_weight": 0.0},
+    "table and backed-up values": {"endgame": 5, "value_target": "backup"},
 }
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from agents.nets import sha256_of
 from agents.network import KalahNet
-from agents.neural import save_net, sha256_of
+from agents.neural import save_net
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 

@@ -58,8 +58,8 @@ class SelfPlay:
     def __post_init__(self) -> None:
         if self.games % self.workers:
             raise ValueError(f"games={self.games} cannot be shared by workers={self.workers} evenly")
-        if self.value_target == "backup" and self.sign_weight > 0:
-            raise ValueError("value_target=backup needs sign_weight=0: only then is a utility a margin")
+        if self.sign_weight == 1 and self.value_target == "backup":
+            raise ValueError("value_target=backup needs sign_weight below 1, to read margins off utilities")
 
 
 @dataclass(frozen=True, config=_STRICT)

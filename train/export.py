@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from agents.encoding import encode
+from agents.exported import OnnxEvaluator
 from agents.network import KalahNet
-from agents.neural import OnnxEvaluator, TorchEvaluator, load_net
+from agents.neural import TorchEvaluator, load_net
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, format_rules, rules_hash

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from agents.neural import sha256_of
+from agents.nets import sha256_of
 from kalah_env.errors import KalahError
 
 

@@ -2,7 +2,7 @@
 
 Forced moves are played through at once and make no rows. Games begin with a random number of random
 plies, or fork off the game before. What a row's player is to expect, its value target, is the final
-margin or what search and game tell together (`_margins`). All state (unfinished games, random generator)
+margin or what search and game tell together (`back_up`). All state (unfinished games, random generator)
 can be saved and restored, so that a resumed run equals an uninterrupted one. The search is
 `agents/mcts.py`; rows: `replay.py`.
 """
@@ -16,6 +16,7 @@ from agents import endgame
 from agents import tree as trees
 from agents.endgame import Endgame
 from agents.mcts import Evaluate, Search, SearchConfig, SearchResult
+from agents.network import margin_step
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
@@ -65,27 +66,34 @@ def _advance(rules, states, actions, signs, ended):
 
 
 @njit
-def _margins(rules, probe, final, decisions, length, out):
-    """Write the margin that each decision's mover is to expect: back from the end of the game.
+def back_up(rules, probe, final, decisions, sign_weight, out):
+    """Write the utility that each decision's mover is to expect: back from the end of the game.
 
     G = v + trace (sign G' - q): what the search expected, corrected by what came of the chosen action, as
     far as the policy would choose it; so a random or explored blunder does not count against the moves
     before it. Tree backup: Precup, Sutton, Singh, "Eligibility traces for off-policy policy evaluation",
-    ICML 2000. Where the endgame table knows the position, G is its value. The plain final margin is
-    the case v = q = 0, trace = 1.
+    ICML 2000. Where the endgame table knows the position, G is its value. The plain result of the game
+    is the case v = q = 0, trace = 1.
     """
-    extras = engine.board_size(rules)
-    margin = 1.0 * engine.margin(rules, final)
-    if final[extras + engine.SIDE] == engine.NORTH:
-        margin = -margin
-    if final[extras + engine.STATUS] == engine.TRUNCATED:
-        margin = 0.0  # counted as a draw
-    for row in range(length - 1, -1, -1):
-        came = decisions.signs[row] * margin
-        margin = decisions.values[row] + decisions.traces[row] * (came - decisions.chosen[row])
-        if endgame.is_known(rules, probe, decisions.states[row]):
-            margin = 1.0 * endgame.known_margin(rules, probe, decisions.states[row])
-        out[row] = margin
+    utility = trees.exact_utility(rules, final, sign_weight)
+    for row in range(len(out) - 1, -1, -1):
+        came = decisions.signs[row] * utility
+        utility = decisions.values[row] + decisions.traces[row] * (came - decisions.chosen[row])
+        s = decisions.states[row]
+        if endgame.is_known(rules, probe, s):
+            margin = endgame.known_margin(rules, probe, s)
+            utility = trees.margin_utility(rules, s, margin, sign_weight)
+        out[row] = utility
+
+
+def margin_utilities(rules: Rules, sign_weight: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margins that a game may end with, in seeds, and their utilities: (M,) float64 each."""
+    if rules.win:
+        margins, scale = np.arange(-1.0, 2.0), 1.0
+    else:
+        scale = 1.0 * side_pits(rules) * rules.seeds
+        margins = np.arange(-2.0 * scale, 2.0 * scale + 1, margin_step(rules))
+    return margins, sign_weight * np.sign(margins) + (1.0 - sign_weight) * (margins / scale)
 
 
 class Decisions(NamedTuple):
@@ -94,7 +102,7 @@ class Decisions(NamedTuple):
     states: np.ndarray  # (B, L, S) int16
     policies: np.ndarray  # (B, L, A) float32 - improved policy
     signs: np.ndarray  # (B, L) float32 - +1 if the next decision is the same player's, else -1
-    values: np.ndarray  # (B, L) float32 - margin that the search expected, seeds
+    values: np.ndarray  # (B, L) float32 - utility that the search expected
     chosen: np.ndarray  # (B, L) float32 - the same after the chosen action
     traces: np.ndarray  # (B, L) float32 - weight of what came of it, 0 to 1
 
@@ -126,8 +134,7 @@ class SelfPlay:
         self.states = np.zeros((config.games, size), np.int16)
         self.lengths = np.zeros(config.games, np.int64)
         self.decisions = Decisions.make(config.games, _FIRST_LENGTH, size, num_actions(rules))
-        # With sign_weight=0 a utility is a margin over this.
-        self.scale = 1.0 if rules.win else side_pits(rules) * rules.seeds
+        self.margins = margin_utilities(rules, config.sign_weight)
         self.games_done = 0
         self._search: Search | None = None
         for b in range(config.games):
@@ -182,8 +189,8 @@ class SelfPlay:
             states,
             found.policy,
             signs,
-            self.scale * found.values if backup else 0.0,
-            self.scale * found.action_values[games, actions] if backup else 0.0,
+            found.values if backup else 0.0,
+            found.action_values[games, actions] if backup else 0.0,
             self.config.trace * found.policy[games, actions] if backup else 1.0,
         )
         for array, new in zip(self.decisions, row, strict=True):
@@ -192,8 +199,11 @@ class SelfPlay:
 
     def _rows(self, b: int) -> Rows:
         decisions = self.decisions.of(b, int(self.lengths[b]))
-        margins = np.empty(len(decisions.signs), np.float32)
-        _margins(self.rules, self.probe, self.states[b], decisions, len(margins), margins)
+        utilities = np.empty(len(decisions.signs))
+        weight = self.config.sign_weight
+        back_up(self.rules, self.probe, self.states[b], decisions, weight, utilities)
+        # What is expected stands between two margins; the same share of each in utility and margin.
+        margins = np.interp(utilities, self.margins[1], self.margins[0]).astype(np.float32)
         return Rows(decisions.states.copy(), decisions.policies.copy(), margins)
 
     def _join(self, finished: list[Rows]) -> Rows:

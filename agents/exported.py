@@ -1,0 +1,63 @@
+"""Exported networks, played by ONNX Runtime without torch: the evaluator and the agent `onnx`.
+
+The file's metadata holds the rules and the number of seeds; `kalah export` (`train/export.py`) writes it.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from agents.encoding import encode
+from agents.evaluated import EvaluatorAgent
+from agents.heads import utilities
+from kalah_env.errors import KalahError
+from kalah_env.rules import Rules, parse_rules
+
+
+class OnnxEvaluator:
+    """Evaluates states with an exported network; its metadata holds the rules and the shape."""
+
+    def __init__(self, path: str, sign_weight: float = 0.5, threads: int = 1) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise KalahError('onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".') from None
+        if not Path(path).is_file():
+            raise KalahError(f"onnx: there is no file {path!r}; `kalah export` makes one.")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        try:
+            self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            meta = self.session.get_modelmeta().custom_metadata_map
+            self.rules = parse_rules(meta["rules"])
+            self.seeds = int(meta["seeds"])
+        except KalahError:
+            raise
+        except Exception as error:  # onnxruntime's errors share no base class
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise KalahError(f"onnx: {path!r} is no network of `kalah export` ({why}).") from None
+        self.sign_weight = sign_weight
+
+    def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
+        features, facts = encode(rules, states)
+        policy, outcome, margin = self.session.run(None, {"features": features})
+        outcome, margin = np.asarray(outcome).T, np.asarray(margin).T
+        return np.asarray(policy), utilities(outcome, margin, facts, self.seeds, self.sign_weight)
+
+
+class OnnxAgent(EvaluatorAgent):
+    """`onnx:FILE[,sims=64][,search=gumbel|puct][,endgame=16][,seed=]`: an exported network."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        sims: int = 0,
+        search: str = "gumbel",
+        sign_weight: float = 0.5,
+        endgame: int = 0,
+        seed: int | None = None,
+    ) -> None:
+        evaluate = OnnxEvaluator(path, sign_weight)
+        super().__init__(evaluate, evaluate.rules, f"onnx:{path}", sims, search, endgame, seed)
