@@ -133,14 +133,13 @@ def test_rows_that_the_table_knows_have_exact_margins(value_target: str) -> None
     assert whole.all() == (value_target == "final")
 
 
-@pytest.mark.parametrize("sign_weight", [0.0, 0.25])
-def test_backed_up_margins_are_nearer_to_the_exact_value_than_final_ones(sign_weight: float) -> None:
+def test_backed_up_margins_are_nearer_to_the_exact_value_than_final_ones() -> None:
     """With a search of 16 simulations that knows nothing: the errors of all rows, in seeds."""
     rules = parse_rules("kalah:pits=3,seeds=3")
     errors = {}
     memo: dict = {}
     for target in ("final", "backup"):
-        config = SelfPlayConfig(games=64, simulations=[16], value_target=target, sign_weight=sign_weight)
+        config = SelfPlayConfig(games=64, simulations=[16], value_target=target, sign_weight=0.0)
         rows = SelfPlay(rules, config, 0).run(uniform, 16)
         values = np.array([exact(rules, state, memo) for state in rows.states])
         errors[target] = float(np.abs(rows.margins - values).mean())
