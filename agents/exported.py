@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.encoding import encode
+from agents.encoding import encode, num_features
 from agents.evaluated import EvaluatorAgent
 from agents.heads import utilities
 from kalah_env.errors import KalahError
@@ -31,6 +31,8 @@ class OnnxEvaluator:
             meta = self.session.get_modelmeta().custom_metadata_map
             self.rules = parse_rules(meta["rules"])
             self.seeds = int(meta["seeds"])
+            if self.session.get_inputs()[0].shape[1] != num_features(self.rules):
+                raise ValueError("another version exported it, whose networks see other features")
         except KalahError:
             raise
         except Exception as error:  # onnxruntime's errors share no base class
