@@ -47,9 +47,8 @@ class Overlap:
         if not (run / "replay").is_dir():
             raise KalahError(f"overlap: {run} is no run of `kalah train`; it has no replay/.")
         boards = view(self.suite.rules, self.suite.states)
-        self.pits = [
-            i for i in range(boards.shape[1]) if i % (boards.shape[1] // 2) != boards.shape[1] // 2 - 1
-        ]
+        store = side_pits(self.suite.rules)
+        self.pits = [i for i in range(2 * store + 2) if i not in (store, 2 * store + 1)]
         self.boards = {"position": keys(boards), "pits": keys(boards[:, self.pits])}
         self.met = {kind: np.zeros(len(boards), np.bool_) for kind in self.boards}
         self.seen: list[int] = []  # iterations whose rows were looked at
@@ -94,9 +93,8 @@ class Overlap:
         bands = {}
         for low in range(1, int(seeds.max()) + 1, 8):
             band = (seeds >= low) & (seeds < low + 8)
-            bands[f"{low}-{low + 7}"] = [int(band.sum())] + [
-                int(met[band].sum()) for met in self.met.values()
-            ]
+            met = {f"same_{kind}": int(found[band].sum()) for kind, found in self.met.items()}
+            bands[f"{low}-{low + 7}"] = {"positions": int(band.sum()), **met}
         return {
             "suite": self.name,
             "positions": len(seeds),
