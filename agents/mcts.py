@@ -30,13 +30,21 @@ class SearchConfig:
     simulations: int = 64
     policy: str = "gumbel"  # or "puct"
     considered: int = 16  # root actions that sequential halving starts from
-    c_visit: float = 50.0
+    c_visit: float = 50.0  # values sharpen a policy by (c_visit + min(most visits, c_most)) * c_scale
+    c_most: float = 50.0
     c_scale: float = 0.7
-    c_explore: float = 0.25  # interior nodes: share of visits that follow the prior, over sqrt(visits)
+    c_explore: float = 0.25  # interior nodes: share of visits that follow the prior, over visits^(1/4)
     c_puct: float = 1.25
     sign_weight: float = 0.5  # share of win/draw/loss in the utility, the rest is margin
     noise: float = 0.0  # scale of the Gumbel noise; share of Dirichlet noise for PUCT
     dirichlet: float = 1.0
+
+    @property
+    def constants(self) -> trees.Constants:
+        """Return what compiled code needs of it."""
+        return trees.Constants(
+            self.c_visit, self.c_most, self.c_scale, self.c_explore, self.c_puct, self.sign_weight
+        )
 
     def __post_init__(self) -> None:
         if self.simulations < 1:
@@ -84,7 +92,7 @@ def _try_gumbel(tree, gumbel, wanted, constants, actions):
         for a in range(width):
             legal += tree.logits[b, 0, a] != -np.inf
             most = max(most, tree.visits[b, 0, a])
-        scale = np.float32((constants[0] + most) * constants[1])
+        scale = trees.sharpness(constants, most)
         best, best_score = -1, np.float32(-np.inf)
         for a in range(width):
             visits = tree.visits[b, 0, a]
@@ -111,7 +119,7 @@ def _read_roots(tree, gumbel, constants, policy, visits, values, actions):
     width = tree.children.shape[2]
     scores = np.empty(width, np.float32)
     for b in range(actions.shape[0]):
-        trees.improved_logits(tree, b, 0, constants[0], constants[1], scores)
+        trees.improved_logits(tree, b, 0, constants, scores)
         trees.complete_values(tree, b, 0, values[b])
         most = 0
         for a in range(width):
@@ -142,7 +150,7 @@ class Search:
         """Search `states: (B, S) int16`, all running, with `config.simulations` each."""
         config, games = self.config, len(states)
         gumbel_root = config.policy == "gumbel"
-        constants = (config.c_visit, config.c_scale, config.c_explore, config.c_puct, config.sign_weight)
+        constants = config.constants
         tree = self._trees(rules, games)
         width = num_actions(rules)
         gumbel = np.zeros((games, width), np.float32)
@@ -166,7 +174,7 @@ class Search:
         return self._read(tree, gumbel, constants, actions)
 
     def _read(
-        self, tree: trees.Tree, gumbel: np.ndarray, constants: tuple, actions: np.ndarray
+        self, tree: trees.Tree, gumbel: np.ndarray, constants: trees.Constants, actions: np.ndarray
     ) -> SearchResult:
         games, width = gumbel.shape
         policy = np.empty((games, width), np.float32)

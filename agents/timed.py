@@ -22,17 +22,30 @@ from kalah_env.jit import njit
 from kalah_env.rules import Rules, num_actions
 
 MAX_NODES = 200_000  # of the tree behind one move: 45 MB
+TRIES = 20  # simulations, in a row, of which none needs the network
 
 
 class Timed(NamedTuple):
     """What a timed search found: action; utilities: (A,) of each action for the mover, nan where illegal;
-    simulations: leaves evaluated; exact: whether the chosen action's utility is exact.
+    simulations: leaves evaluated; exact: whether the utilities of all actions are exact; seconds: taken.
     """
 
     action: int
     utilities: np.ndarray
     simulations: int
     exact: bool
+    seconds: float
+
+
+class _Moves(NamedTuple):
+    """What is known of the actions of a position: (A,) float64 each."""
+
+    signs: np.ndarray  # +1 if the same player moves next, -1 if not, 0 where illegal
+    utilities: np.ndarray  # for the mover, nan where illegal
+    visits: np.ndarray
+    logits: np.ndarray
+    left: np.ndarray  # 1, or 0 once given up
+    exact: np.ndarray  # the utility where it is exact, else nan
 
 
 @njit
@@ -58,13 +71,29 @@ def _open(rules, probe, state, sign_weight, children, signs, exact):
 
 
 @njit
-def _next(tree, active, constants, actions):
-    """Write what each active tree tries at its root, as within a search; -1 for the others."""
+def _descend(rules, probe, tree, active, constants, actions, found, leaves):
+    """Find a leaf to evaluate in every active tree, as within a search: `leaves: (n,)`, -1 for none.
+
+    Simulations that end in a known position need no network, so more of them follow at once. Returns
+    False once nothing is left to search: every active tree is exact or full. actions, found: (n,) scratch.
+    """
     scratch = np.empty(tree.children.shape[2], np.float32)
-    for i in range(active.shape[0]):
-        actions[i] = -1
-        if active[i]:
-            actions[i] = trees.choose_gumbel(tree, i, 0, constants[0], constants[1], constants[2], scratch)
+    leaves[:] = -1
+    waiting = False
+    for _ in range(TRIES):
+        waiting = False
+        for i in range(active.shape[0]):
+            actions[i] = -1
+            full = tree.sizes[i] == tree.raw.shape[1]
+            if active[i] and leaves[i] < 0 and tree.ended[i, 0] == 0 and not full:
+                waiting = True
+                actions[i] = trees.choose_gumbel(tree, i, 0, constants, scratch)
+        if not waiting:
+            break
+        trees.descend(rules, probe, tree, actions, trees.GUMBEL, constants, found)
+        for i in range(active.shape[0]):
+            leaves[i] = max(leaves[i], found[i])
+    return waiting or leaves.max() >= 0
 
 
 @njit
@@ -73,13 +102,15 @@ def _values(tree, count, constants, values, visits):
     width = tree.children.shape[2]
     scores, means = np.empty(width, np.float32), np.empty(width, np.float32)
     for i in range(count):
-        visits[i] = trees.improved_logits(tree, i, 0, constants[0], constants[1], scores)
+        visits[i] = trees.improved_logits(tree, i, 0, constants, scores)
         trees.softmax(scores, scores)
         trees.complete_values(tree, i, 0, means)
         values[i] = 0.0
         for a in range(width):
             if scores[a] > 0:
                 values[i] += scores[a] * means[a]
+        if tree.ended[i, 0] == 1:
+            values[i] = tree.raw[i, 0]
 
 
 class TimedSearch:
@@ -88,13 +119,7 @@ class TimedSearch:
     def __init__(self, rules: Rules, evaluate: Evaluate, table: Endgame | None, config: SearchConfig) -> None:
         self.rules, self.evaluate, self.config = rules, evaluate, config
         self.probe = endgame.probe_of(rules, table)
-        self.constants = (
-            config.c_visit,
-            config.c_scale,
-            config.c_explore,
-            config.c_puct,
-            config.sign_weight,
-        )
+        self.constants = config.constants
         width, size = num_actions(rules), batch.state_size(rules)
         self.children = np.zeros((width, size), np.int16)
         self.leaf_states = np.zeros((width, size), np.int16)
@@ -103,61 +128,47 @@ class TimedSearch:
     def run(self, state: np.ndarray, seconds: float) -> Timed:
         """Search a running state (S,) for so many seconds of the clock, or until all is exact."""
         began = time.monotonic()
-        width = len(self.children)
-        signs, exact = np.zeros(width), np.zeros(width)
-        _open(self.rules, self.probe, state, self.config.sign_weight, self.children, signs, exact)
-        legal = signs != 0
-        utilities = exact.copy()
-        visits = np.zeros(width)
-        unknown = np.flatnonzero(legal & np.isnan(exact))
-        logits = np.zeros(width)
-        left = legal.copy()  # moves not yet given up
+        moves = _Moves(*(np.zeros(len(self.children)) for _ in _Moves._fields))
+        _open(self.rules, self.probe, state, self.config.sign_weight, self.children, moves.signs, moves.exact)
+        legal = moves.signs != 0
+        moves.utilities[:], moves.left[:] = moves.exact, legal
         simulations = 0
-        if len(unknown) and legal.sum() > 1:
-            logits[:] = self.evaluate(self.rules, state[None])[0][0]
-            until = [began, began + seconds]
-            simulations = self._search(unknown, signs, utilities, visits, logits, left, until)
-        scores = self._scores(utilities, visits, logits, np.isfinite(exact))
-        action = int(np.argmax(np.where(left, scores, -np.inf)))
-        return Timed(action, utilities, simulations, bool(np.isfinite(exact[action])))
+        if legal.sum() > 1 and np.isnan(moves.exact[legal]).any():
+            moves.logits[:] = self.evaluate(self.rules, state[None])[0][0]
+            simulations = self._search(moves, began, seconds)
+        action = int(np.argmax(self._scores(moves)))
+        proved = bool(np.isfinite(moves.exact[legal]).all())
+        return Timed(action, moves.utilities, simulations, proved, time.monotonic() - began)
 
-    def _scores(
-        self, utilities: np.ndarray, visits: np.ndarray, logits: np.ndarray, exact: np.ndarray
-    ) -> np.ndarray:
-        """Return what moves are ranked by, as at the root of a search; what is exact has all visits."""
-        counts = np.where(exact, visits.max(initial=0), visits)
-        scale = (self.config.c_visit + counts.max(initial=0)) * self.config.c_scale
-        return logits + scale * np.nan_to_num(utilities, nan=-1e9)
+    def _scores(self, moves: _Moves) -> np.ndarray:
+        """Return what moves are ranked by, as at the root of a search; -inf where given up."""
+        if np.isfinite(moves.exact[moves.left > 0]).all():
+            return np.where(moves.left > 0, moves.utilities, -np.inf)
+        scale = (self.config.c_visit + moves.visits.max()) * self.config.c_scale
+        return np.where(moves.left > 0, moves.logits + scale * moves.utilities, -np.inf)
 
-    def _search(
-        self,
-        unknown: np.ndarray,
-        signs: np.ndarray,
-        utilities: np.ndarray,
-        visits: np.ndarray,
-        logits: np.ndarray,
-        left: np.ndarray,
-        until: list[float],
-    ) -> int:
-        """Search the moves `unknown`, and write what is found; return the simulations."""
+    def _search(self, moves: _Moves, began: float, seconds: float) -> int:
+        """Search the moves that are not exact, and write what is found; return the simulations."""
+        unknown = np.flatnonzero((moves.signs != 0) & np.isnan(moves.exact))
         tree, count = self._plant(unknown), len(unknown)
         leaves = np.zeros(count, np.int32)
         simulations = self._expand(tree, leaves)
-        values, seen = np.zeros(count), np.zeros(count)
-        actions = np.empty(count, np.int64)
-        exact = np.isfinite(utilities)
-        rounds = max(1, ceil(log2(left.sum())))
-        for end in np.linspace(*until, rounds + 1)[1:]:
-            active = left[unknown]
-            while active.any() and time.monotonic() < end and tree.sizes[:count].max() < tree.raw.shape[1]:
-                _next(tree, active, self.constants, actions)
-                trees.descend(self.rules, self.probe, tree, actions, trees.GUMBEL, self.constants, leaves)
+        values, visits = np.zeros(count), np.zeros(count)
+        actions, found = np.empty(count, np.int64), np.zeros(count, np.int32)
+        rounds = max(1, ceil(log2(moves.left.sum())))
+        for number in range(rounds):
+            end = began + seconds * (number + 1) / rounds
+            active = moves.left[unknown] > 0
+            while time.monotonic() < end and _descend(
+                self.rules, self.probe, tree, active, self.constants, actions, found, leaves
+            ):
                 simulations += self._expand(tree, leaves)
-            _values(tree, count, self.constants, values, seen)
-            utilities[unknown], visits[unknown] = signs[unknown] * values, seen
-            scores = np.where(left, self._scores(utilities, visits, logits, exact), -np.inf)
-            order = np.argsort(-scores, kind="stable")
-            left[order[max(2, ceil(left.sum() / 2)) :]] = False
+            _values(tree, count, self.constants, values, visits)
+            moves.utilities[unknown], moves.visits[unknown] = moves.signs[unknown] * values, visits
+            solved = unknown[tree.ended[:count, 0] == 1]
+            moves.exact[solved] = moves.utilities[solved]
+            order = np.argsort(-self._scores(moves), kind="stable")
+            moves.left[order[max(2, ceil(moves.left.sum() / 2)) :]] = 0
         return simulations
 
     def _plant(self, unknown: np.ndarray) -> trees.Tree:

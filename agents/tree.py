@@ -36,9 +36,21 @@ class Tree(NamedTuple):
     sign: np.ndarray  # (B, N) float32 - +1 if the node's player is its parent's, else -1
     parent: np.ndarray  # (B, N) int32
     action: np.ndarray  # (B, N) int16 - of the parent, that leads here
-    ended: np.ndarray  # (B, N) int16 - game over, truncated, or known to an endgame table
+    ended: np.ndarray  # (B, N) int16 - game over, truncated, in an endgame table, or all moves lead to such
+    sure: np.ndarray  # (B, N) float32 - the best exact value among the node's moves, -inf if none
     states: np.ndarray  # (B, N, S) int16 - position of the node
     sizes: np.ndarray  # (B,) int32 - nodes in use
+
+
+class Constants(NamedTuple):
+    """Numbers that choosing and valuing depend on; what they mean stands at `mcts.SearchConfig`."""
+
+    c_visit: float
+    c_most: float
+    c_scale: float
+    c_explore: float
+    c_puct: float
+    sign_weight: float
 
 
 def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
@@ -46,7 +58,7 @@ def make_tree(rules: Rules, games: int, nodes: int) -> Tree:
     actions = num_actions(rules)
     types: dict[str, Any] = dict.fromkeys(("logits", "priors", "totals"), (np.float32, actions))
     types |= dict.fromkeys(("visits", "children"), (np.int32, actions))
-    types |= dict.fromkeys(("raw", "sign"), np.float32) | dict.fromkeys(("action", "ended"), np.int16)
+    types |= dict.fromkeys(("raw", "sign", "sure"), np.float32) | dict.fromkeys(("action", "ended"), np.int16)
     types |= {"parent": np.int32, "states": (np.int16, batch.state_size(rules))}
     fields = [name for name in Tree._fields if name in types]
     array = np.zeros((games, nodes), np.dtype([(name, types[name]) for name in fields], align=True))
@@ -107,6 +119,7 @@ def _clear(tree, b, node, s):
         tree.visits[b, node, a] = 0
         tree.totals[b, node, a] = 0.0
     tree.ended[b, node] = 0
+    tree.sure[b, node] = -np.inf
 
 
 @njit
@@ -136,13 +149,35 @@ def add_child(rules, tree, b, parent, action, sign_weight):
 
 @inlined
 def back_up(tree, b, node, value):
-    """Count `value`, for the player of `node`, in the action that leads there and in all above it."""
+    """Count `value`, for the player of `node`, in the action that leads there and in all above it.
+
+    Above a node with an exact child it counts as no less than that: so much its player has for certain.
+    """
     while node > 0:
         value *= tree.sign[b, node]
         action = tree.action[b, node]
         node = tree.parent[b, node]
         tree.visits[b, node, action] += 1
         tree.totals[b, node, action] += value
+        value = max(value, tree.sure[b, node])
+
+
+@inlined
+def settle(tree, b, node):
+    """Tell the node above an ended `node`; where all moves there are exact by now it is so, too, and so on."""
+    while node > 0:
+        value = tree.sign[b, node] * tree.raw[b, node]
+        node = tree.parent[b, node]
+        tree.sure[b, node] = max(tree.sure[b, node], value)
+        for a in range(tree.children.shape[2]):
+            child = tree.children[b, node, a]
+            if tree.logits[b, node, a] != -np.inf and (child < 0 or tree.ended[b, child] == 0):
+                return
+        tree.ended[b, node], tree.raw[b, node] = 1, tree.sure[b, node]
+        if node > 0:  # all visits count for the exact value
+            above, action = tree.parent[b, node], tree.action[b, node]
+            visits = np.float32(tree.visits[b, above, action])
+            tree.totals[b, above, action] = visits * tree.sign[b, node] * tree.raw[b, node]
 
 
 @inlined
@@ -173,10 +208,19 @@ def complete_values(tree, b, node, out):
 
 
 @inlined
-def improved_logits(tree, b, node, c_visit, c_scale, out):
+def sharpness(constants, most):
+    """Return sigma's factor: how many logits a utility of 1 is worth where an action has so many visits.
+
+    It stops growing at c_most: with thousands of visits noise in the values would decide alone.
+    """
+    return np.float32((constants.c_visit + min(most, constants.c_most)) * constants.c_scale)
+
+
+@inlined
+def improved_logits(tree, b, node, constants, out):
     """Write logits + sigma(value) of every action into `out: (A,)`, -inf where illegal; return the visits."""
     tried, most = complete_values(tree, b, node, out)
-    scale = np.float32((c_visit + most) * c_scale)
+    scale = sharpness(constants, most)
     for a in range(tree.children.shape[2]):
         out[a] = tree.logits[b, node, a] + scale * out[a]
     return tried
@@ -197,20 +241,23 @@ def softmax(logits, out):
 
 
 @inlined
-def choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch):
+def choose_gumbel(tree, b, node, constants, scratch):
     """Keep the visit shares close to the improved policy (Danihelka et al. 2022, section 5).
 
-    A share c_explore / sqrt(visits) follows the prior instead: without it an action whose mixed value
+    A share c_explore / visits^(1/4) follows the prior instead: without it an action whose mixed value
     is a little too low is never tried, and the search need not converge to the best line.
     """
-    tried = improved_logits(tree, b, node, c_visit, c_scale, scratch) + 1  # the node's own among them
+    tried = improved_logits(tree, b, node, constants, scratch) + 1  # the node's own among them
     softmax(scratch, scratch)
-    explore = np.float32(min(1.0, c_explore / math.sqrt(tried)))
+    explore = np.float32(min(1.0, constants.c_explore / math.sqrt(math.sqrt(tried))))
     part = np.float32(1.0 / tried)
     best, best_score = -1, np.float32(-np.inf)
     for a in range(tree.children.shape[2]):
         if tree.logits[b, node, a] == -np.inf:
             continue
+        child = tree.children[b, node, a]
+        if child >= 0 and tree.ended[b, child] == 1:
+            continue  # there is nothing to find out
         share = scratch[a] + explore * (tree.priors[b, node, a] - scratch[a])
         score = share - np.float32(tree.visits[b, node, a]) * part
         if score > best_score:
@@ -239,11 +286,9 @@ def descend(rules, probe, tree, root_actions, policy, constants, leaves):
     """Run one simulation in every game, up to the network's call.
 
     probe: `endgame.Probe` - positions that it knows end a game with their exact value. root_actions: (B,)
-    int64 - what each root tries; -1 leaves a game out. constants: c_visit, c_scale, c_explore, c_puct,
-    sign_weight. leaves: (B,) int32 - new node to evaluate, or -1 where the simulation met an ended game
-    and is backed up already.
+    int64 - what each root tries; -1 leaves a game out. leaves: (B,) int32 - new node to evaluate, or -1
+    where the simulation met an ended game and is backed up already.
     """
-    c_visit, c_scale, c_explore, c_puct, sign_weight = constants
     scratch = np.empty(tree.children.shape[2], np.float32)
     for b in range(root_actions.shape[0]):
         leaves[b] = -1
@@ -254,20 +299,22 @@ def descend(rules, probe, tree, root_actions, policy, constants, leaves):
         while True:
             child = tree.children[b, node, action]
             if child < 0:
-                node = add_child(rules, tree, b, node, action, sign_weight)
+                node = add_child(rules, tree, b, node, action, constants.sign_weight)
                 s = tree.states[b, node]
                 if tree.ended[b, node] == 0 and endgame.is_known(rules, probe, s):
                     margin = endgame.known_margin(rules, probe, s)
-                    tree.raw[b, node] = margin_utility(rules, s, margin, sign_weight)
+                    tree.raw[b, node] = margin_utility(rules, s, margin, constants.sign_weight)
                     tree.ended[b, node] = 1
+                if tree.ended[b, node] == 1:
+                    settle(tree, b, node)
                 break
             node = child
             if tree.ended[b, node] == 1:
                 break
             if policy == GUMBEL:
-                action = choose_gumbel(tree, b, node, c_visit, c_scale, c_explore, scratch)
+                action = choose_gumbel(tree, b, node, constants, scratch)
             else:
-                action = choose_puct(tree, b, node, c_puct, scratch)
+                action = choose_puct(tree, b, node, constants.c_puct, scratch)
         if tree.ended[b, node] == 1:
             back_up(tree, b, node, tree.raw[b, node])
         else:

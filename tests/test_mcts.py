@@ -8,6 +8,7 @@ from agents import tree as trees
 from agents.mcts import Search, SearchConfig, halving_schedule
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
+from kalah_env.jit import njit
 from kalah_env.rules import Rules, num_actions, parse_rules
 from kalah_env.text import parse_position
 
@@ -62,7 +63,7 @@ def test_search_finds_the_minimax_move(spec: str, policy: str) -> None:
         [batch.new_games(rules, 1), *(random_positions(rules, 20, p, p) for p in (1, 2, 3))]
     )
     states = states[batch.legal_masks(rules, states).sum(1) > 1]
-    config = SearchConfig(4000, policy=policy, sign_weight=0.0, c_explore=1.0, c_puct=2.5)
+    config = SearchConfig(4000, policy=policy, sign_weight=0.0, c_puct=2.5)
     found = Search(config).run(rules, states, uniform, np.random.default_rng(0))
     memo: dict = {}
     wrong = []
@@ -81,11 +82,11 @@ def test_errors_shrink_as_simulations_grow() -> None:
     best = [action_values(rules, state, memo) for state in states]
     regrets = []
     for simulations in (2, 32, 1000):
-        config = SearchConfig(simulations, sign_weight=0.0, c_explore=1.0)
+        config = SearchConfig(simulations, sign_weight=0.0)
         actions = Search(config).run(rules, states, uniform, np.random.default_rng(0)).actions
         regrets.append(np.mean([max(v.values()) - v[int(a)] for v, a in zip(best, actions, strict=True)]))
     assert regrets[0] > regrets[1] > regrets[2]
-    assert regrets[2] < 0.05
+    assert regrets[2] < 0.02
 
 
 def test_chain_of_extra_turns_is_found() -> None:
@@ -331,3 +332,61 @@ def test_gumbel_noise_explores_and_is_seeded() -> None:
 def test_bad_search_settings(wrong: dict) -> None:
     with pytest.raises(KalahError, match="search"):
         SearchConfig(**wrong)
+
+
+def test_what_is_exact_rises_to_the_root_and_is_not_visited_again() -> None:
+    """A uniform network on a small board: in the end every root is exact, with exact action values."""
+    rules = parse_rules("kalah:pits=3,seeds=2")
+    states = np.concatenate([random_positions(rules, 40, p, p) for p in (4, 6)])
+    states = states[batch.legal_masks(rules, states).sum(1) > 1]
+    search = Search(SearchConfig(3000, sign_weight=0.0))
+    found = search.run(rules, states, uniform, np.random.default_rng(0))
+    count, memo = len(states), {}
+    assert count > 20
+    assert (search.tree.ended[:count, 0] == 1).all()
+    for state, values, visits in zip(states, found.action_values, found.visits, strict=True):
+        for action, value in action_values(rules, state, memo).items():
+            assert visits[action] > 0
+            assert values[action] * 6 == pytest.approx(value, abs=1e-2)  # float32 sums
+
+
+def test_an_exact_move_is_a_floor_for_the_node_above_it() -> None:
+    """Of a node's two moves one ends the game; what the other one seems to be worth cannot hide that."""
+    rules = parse_rules("kalah:pits=2,seeds=3")
+    tree = trees.make_tree(rules, 1, 4)
+    trees.plant(tree, batch.new_games(rules, 1))
+    tree.logits[0, :] = 0.0
+    for node, parent, action in ((1, 0, 0), (2, 1, 0), (3, 1, 1)):
+        tree.parent[0, node], tree.action[0, node], tree.sign[0, node] = parent, action, -1.0
+        tree.children[0, node], tree.sure[0, node] = -1, -np.inf
+        tree.children[0, parent, action] = node
+        tree.visits[0, node], tree.totals[0, node] = 0, 0.0
+    tree.ended[0, 2], tree.raw[0, 2] = 1, -0.5  # worth 0.5 to the player of node 1
+    settle_and_back_up(tree, 2, 3, -0.75)
+    assert tree.ended[0].tolist() == [0, 0, 1, 0]
+    assert tree.sure[0, :2].tolist() == [-np.inf, 0.5]
+    assert tree.totals[0, 1].tolist() == [0.0, 0.75]
+    assert tree.totals[0, 0].tolist() == [-0.75, 0.0]
+    settle_and_back_up(tree, 2, 3, 0.25)  # -0.25 to the player of node 1, who would rather have 0.5
+    assert tree.totals[0, 0].tolist() == [-0.75 - 0.5, 0.0]
+    tree.ended[0, 3], tree.raw[0, 3] = 1, -0.125
+    settle_and_back_up(tree, 3, 3, -0.125)
+    assert tree.ended[0, 1] == 1
+    assert tree.raw[0, 1] == 0.5
+    assert tree.ended[0, 0] == 0  # its other move is not known
+
+
+@njit
+def settle_and_back_up(tree, settled, node, value):
+    trees.settle(tree, 0, settled)
+    trees.back_up(tree, 0, node, value)
+
+
+def test_sharpness_stops_growing() -> None:
+    constants = SearchConfig(c_visit=10.0, c_most=20.0, c_scale=0.5).constants
+    assert [ask_sharpness(constants, most) for most in (0, 4, 20, 1000)] == [5.0, 7.0, 15.0, 15.0]
+
+
+@njit
+def ask_sharpness(constants, most):
+    return trees.sharpness(constants, most)
