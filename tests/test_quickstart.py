@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.base import make_agent
 from kalah_env.errors import KalahError
-from train import checkpoint, curve, quickstart
+from train import checkpoint, curve, grade, quickstart
 from train.config import load_config
 from train.loop import train
+from train.suites import load_suite
 
 OVERRIDES = [
     "name=small",
@@ -143,3 +145,25 @@ def test_the_curve_of_a_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_curve_needs_kept_nets(tmp_path: Path) -> None:
     with pytest.raises(KalahError, match="keep_every above 0"):
         curve.measure(tmp_path, games=2)
+
+
+def test_the_curve_of_grades_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curve, "GRADED", (0, 4))
+    small = changed("rules=kalah:pits=3,seeds=3")
+    config = load_config(str(Path(__file__).parent.parent / "configs/quick.yaml"), small)
+    train(config, RUN, resume=False, quiet=True)
+    rows = curve.measure_grades(RUN, "kalah-3x3/tune")
+    assert [row["simulations"] for row in rows] == [0, 4] * 2
+    for row in rows:
+        for key in curve.GRADES:
+            assert row["intervals"][key][0] <= row[key] <= row["intervals"][key][1]
+    # An agent of that text gets the same grades by `kalah grade`.
+    net = sorted((RUN / "nets").iterdir())[-1]
+    agent = make_agent(f"net:{net},sims=4", 0)
+    found = grade.report(agent, grade.grade(agent, load_suite("kalah-3x3/tune")))
+    assert found["mean_regret"] == rows[-1]["mean_regret"]
+    figure = curve.draw(RUN, rows, tmp_path / "curve.png")
+    errors, regrets, _ = figure.axes
+    for axes, key in ((errors, "losing_errors"), (regrets, "mean_regret")):
+        lines = [list(np.asarray(line.get_ydata())) for line in axes.lines]
+        assert lines == [[rows[0][key], rows[2][key]], [rows[1][key], rows[3][key]]]

@@ -32,6 +32,18 @@ def test_selfplay_rows_are_decisions_with_proper_targets(spec: str, policy: str)
     assert (rows.margins < 0).any()
 
 
+def test_policy_targets_are_what_the_config_says() -> None:
+    """With 12 simulations a share of visits is a multiple of 1/12; an improved policy is not."""
+    rules = parse_rules("kalah:pits=3,seeds=3")
+    for target, expected in (("visits", True), ("improved", False)):
+        config = SelfPlayConfig(games=16, plies=30, policy_target=target)
+        rows = SelfPlay(rules, config, 0).run(uniform, 12)
+        assert len(rows.policies) > 50
+        assert np.allclose(rows.policies.sum(1), 1, atol=1e-5)
+        twelfths = rows.policies * 12
+        assert np.allclose(twelfths, np.round(twelfths), atol=1e-4) == expected
+
+
 @pytest.mark.parametrize("spec", ["mankalah:pits=3,seeds=2", "hus:pits=4,pie=true"])
 def test_selfplay_margins_are_those_of_the_replayed_game(spec: str) -> None:
     """Replays whole games by their moves; swaps included, each row's margin is its own player's."""

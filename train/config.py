@@ -38,6 +38,7 @@ class SelfPlay:
 
     workers: threads that share the games. fork: chance that a game begins with a position of the one before
     and a few random plies. endgame: seeds of the endgame table that the search sees (0: none).
+    policy_target: the search's improved policy (completed Q), or its shares of visits.
     value_target: `final` margin, or `backup`, the search's values with traces of `trace` (`selfplay.py`).
     """
 
@@ -50,6 +51,7 @@ class SelfPlay:
     policy: Literal["gumbel", "puct"] = "gumbel"
     sign_weight: Share = 0.5
     endgame: Annotated[int, Field(strict=True, ge=0, le=24)] = 0
+    policy_target: Literal["improved", "visits"] = "improved"
     value_target: Literal["final", "backup"] = "final"
     trace: Share = 0.85
     workers: Annotated[int, Field(strict=True, ge=1, le=256)] = 1

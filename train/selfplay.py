@@ -185,9 +185,10 @@ class SelfPlay:
             )
         games = np.arange(len(states))
         backup = self.config.value_target == "backup"
+        shares = found.visits / found.visits.sum(1, keepdims=True)
         row = (
             states,
-            found.policy,
+            found.policy if self.config.policy_target == "improved" else shares,
             signs,
             found.values if backup else 0.0,
             found.action_values[games, actions] if backup else 0.0,

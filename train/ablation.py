@@ -1,0 +1,137 @@
+"""The ablation table: the same training with one thing changed, at equal CPU time, graded exactly.
+
+    python -m train.ablation out.jsonl --minutes 10 --seeds 0 1
+
+Each arm is `configs/ablation.yaml` with overrides. How many iterations fit the time is measured in its
+first ones, so that the learning rate falls as in a run of that length. Arms that `out.jsonl` holds are
+not run again; `--table` prints what it holds. Nothing of training itself: `loop.py`.
+"""
+
+import argparse
+import json
+import math
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from agents.base import make_agent
+from train.commands import print_table
+from train.config import TrainConfig, load_config
+from train.grade import grade, report
+from train.loop import Run, train
+from train.suites import load_suite
+
+BASE, SUITE = "ablation", "kalah-6x3"
+ARMS: dict[str, list[str]] = {
+    "base": [],
+    "no margin head (sign alone)": [
+        "selfplay.sign_weight=1.0",
+        "learner.margin_weight=0.0",
+        "selfplay.value_target=final",
+    ],
+    "final margins as value targets": ["selfplay.value_target=final"],
+    "visit counts as policy targets": ["selfplay.policy_target=visits"],
+    "8 simulations": ["selfplay.simulations=[8]"],
+    "16 simulations": ["selfplay.simulations=[16]"],
+    "64 simulations": ["selfplay.simulations=[64]"],
+    "width 64": ["net.width=64"],
+    "width 256": ["net.width=256"],
+    "window of 50,000 rows": ["replay.window=50000"],
+    "window of all rows": ["replay.window=100000000", "replay.share=1.0"],
+    "no endgame table": ["selfplay.endgame=0"],
+    "no random openings": ["selfplay.random_plies=0"],
+    "no forks": ["selfplay.fork=0.0"],
+    "neither openings nor forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
+}
+AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
+WARM_UP, MEASURED = 2, 4  # iterations: compiling and filling the window, and those that are timed
+
+
+def iterations_in(config: TrainConfig, folder: Path, seconds: float) -> int:
+    """Return how many iterations of a config fit so many CPU seconds, from a few in a scratch folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    run = Run(config, folder)
+    with ThreadPoolExecutor(1 + config.selfplay.workers) as pool:
+        for _ in range(WARM_UP):
+            run.iterate(pool)
+        began = time.process_time()
+        for _ in range(MEASURED):
+            run.iterate(pool)
+    each = (time.process_time() - began) / MEASURED
+    shutil.rmtree(folder)
+    return max(1, math.floor(seconds / each))
+
+
+def run_arm(arm: str, seed: int, seconds: float, folder: Path) -> dict[str, Any]:
+    """Train and grade one arm with one seed; return its row."""
+    overrides = [*ARMS[arm], f"seed={seed}"]
+    config = load_config(BASE, overrides)
+    count = iterations_in(config, folder, seconds)
+    config = load_config(BASE, [*overrides, f"iterations={count}"])
+    began = time.process_time()
+    last = train(config, folder, resume=False, quiet=True)
+    spent = time.process_time() - began
+    suite = load_suite(SUITE)
+    row: dict[str, Any] = {
+        "arm": arm,
+        "overrides": ARMS[arm],
+        "seed": seed,
+        "iterations": count,
+        "cpu_seconds": round(spent),
+    }
+    for name, spec in AGENTS.items():
+        agent = make_agent(spec.format(last), 0)
+        found = report(agent, grade(agent, suite))
+        row[name] = {key: found[key] for key in ("losing_errors", "best_moves", "mean_regret", "intervals")}
+    shutil.rmtree(folder)
+    return row
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """Print one line an arm: the grades of its seeds."""
+    lines = []
+    for arm in ARMS:
+        found = sorted((row for row in rows if row["arm"] == arm), key=lambda row: row["seed"])
+        if not found:
+            continue
+        cells = []
+        for name in AGENTS:
+            grades = [row[name] for row in found]
+            shares = [(100 * g["losing_errors"], 100 * g["best_moves"]) for g in grades]
+            cells.append("; ".join(f"{errors:.1f} / {best:.1f}" for errors, best in shares))
+            cells.append("; ".join(f"{g['mean_regret']:.3f}" for g in grades))
+        lines.append([arm, "; ".join(str(row["iterations"]) for row in found), *cells])
+    heads = [f"{name}: {what}" for name in AGENTS for what in ("errors / best %", "regret")]
+    print_table(["arm", "iterations", *heads], lines)
+
+
+def main() -> None:
+    """Run the arms that are missing, or print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--minutes", type=float, default=10.0, help="CPU minutes an arm")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    lines = arguments.out.read_text().splitlines() if arguments.out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    if arguments.table:
+        table(rows)
+    done = {(row["arm"], row["seed"]) for row in rows}
+    for seed in arguments.seeds:
+        for arm in arguments.arms:
+            if (arm, seed) not in done and not arguments.table:
+                folder = Path("runs") / f"ablation-{list(ARMS).index(arm)}-{seed}"
+                row = run_arm(arm, seed, 60 * arguments.minutes, folder)
+                print(json.dumps(row), flush=True)
+                with arguments.out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
