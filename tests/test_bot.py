@@ -18,7 +18,7 @@ from agents.mcts import SearchConfig
 from agents.network import KalahNet, NetConfig
 from agents.neural import save_net
 from agents.timed import TimedSearch
-from kalah_env import batch, engine
+from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, parse_rules
 from train import export
@@ -81,13 +81,12 @@ def test_timed_search_takes_its_time_and_no_more() -> None:
 
 
 def test_timed_search_with_a_table_leaves_nothing_to_the_network() -> None:
-    table = endgame.compute(RULES, 12)
-    search = TimedSearch(RULES, uniform, table, SearchConfig(sign_weight=0.0))
+    search = TimedSearch(RULES, uniform, endgame.compute(RULES, 17), SearchConfig(sign_weight=0.0))
     memo: dict = {}
     for state in choices(RULES, 30, 4):
         found = search.run(state, 5.0)
         assert found.exact
-        assert found.seconds < 4
+        assert found.simulations == 0
         assert is_best(RULES, state, found.action, memo)
 
 
@@ -192,14 +191,3 @@ def test_bot_by_its_text_keeps_to_the_time(folder: Path) -> None:
     for _ in range(5):
         bot.act(rules, states)
     assert (time.monotonic() - began) / 5 < 0.09
-
-
-def test_an_answer_of_one_move_takes_no_time(folder: Path) -> None:
-    bot = BotAgent(ms=2000, net=str(folder))
-    state = batch.new_games(RULES, 1)[0]
-    state[:8] = (0, 0, 3, 4, 3, 3, 3, 2)
-    batch.extras(RULES, state)[engine.PHASE] = engine.MID
-    bot.act(RULES, choices(RULES, 1, 3))
-    began = time.monotonic()
-    assert bot.act(RULES, state[None]).tolist() == [2]
-    assert time.monotonic() - began < 1
