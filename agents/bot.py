@@ -30,9 +30,9 @@ from kalah_env.rules import Rules, rules_hash, side_pits
 LATENCY = 0.003  # seconds of the limit that are left for what comes before and after thinking
 TABLE_BYTES = 2**28  # a larger endgame table would not leave the solver its part of 1 GiB
 SOLVER_SHARE = 0.5  # of the time
-# The solver is asked where it proved at least a third of the positions in its share of 100 ms, and
-# two seeds more for each four times as much (docs/LOG.md).
-SOLVER_SEEDS, SOLVER_MS = 28, 100
+# The solver is asked where it proves at least a third of the positions in its share of 100 ms, and one
+# seed more for each doubling (docs/LOG.md).
+SOLVER_SEEDS, SOLVER_MS = 36, 100
 
 
 class _Mind:

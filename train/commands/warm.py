@@ -58,24 +58,30 @@ def _play(*specs: str) -> None:
 
 
 def _search() -> None:
-    """Search with playouts, and with both root policies on what stands in for a network."""
+    """Search with playouts, and in all other ways with what stands in for a network."""
     import numpy as np
 
-    from agents import rollouts
+    from agents import endgame, rollouts
     from agents.encoding import encode
+    from agents.heads import utilities
     from agents.mcts import Search, SearchConfig
+    from agents.timed import TimedSearch
     from kalah_env import batch
     from kalah_env.rules import Rules, num_actions
 
     def evaluate(rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        encode(rules, states)
-        return np.zeros((len(states), num_actions(rules)), np.float32), np.zeros(len(states), np.float32)
+        _, facts = encode(rules, states)
+        heads = np.zeros((3, len(states)), np.float32), np.zeros((13, len(states)), np.float32)
+        values = utilities(*heads, facts, 12, 0.25)
+        return np.zeros((len(states), num_actions(rules)), np.float32), values
 
     rules = _rules()
     rollouts.search(rules, batch.new_games(rules, 2), 4)
     for policy in ("gumbel", "puct"):
         search = Search(SearchConfig(simulations=4, policy=policy))
         search.run(rules, batch.new_games(rules, 2), evaluate, np.random.default_rng(0))
+    table = endgame.compute(rules, 2)
+    TimedSearch(rules, evaluate, table, SearchConfig()).run(batch.new_games(rules, 1)[0], 0.01)
 
 
 def _solver() -> None:
