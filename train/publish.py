@@ -1,0 +1,87 @@
+"""Puts a run's net where it ships: `python -m train.publish runs/kalah-6x4 checkpoints/kalah-6x4`.
+
+Writes weights, `config.json` with where they come from, the run's own config as `train.yaml`, and `net.onnx`
+with its parity checked. The card (README.md) and the grades (`kalah grade ... --json > grades.json`, which
+`make verify-checkpoint` reads) are added by whoever publishes.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from agents.nets import ONNX
+from agents.neural import load_net, save_net
+from kalah_env.errors import KalahError
+from kalah_env.rules import format_rules
+from train.checkpoint import checkpoints, load_meta
+from train.export import export_checkpoint
+
+GRADES = "grades.json"
+MOST_BYTES = 5 * 10**6  # of a published folder
+
+
+def publish(run: Path, out: Path) -> dict[str, Any]:
+    """Publish the newest checkpoint of a run; return the parity report of its ONNX file."""
+    found = checkpoints(run)
+    if not found:
+        raise KalahError(f"publish: {run} holds no checkpoint; give the folder of a run of `kalah train`.")
+    meta = load_meta(found[-1])
+    net, rules = load_net(str(found[-1]))
+    if format_rules(rules) != meta["rules"]:
+        raise KalahError(f"publish: {found[-1]} says {meta['rules']}, its net {format_rules(rules)}.")
+    source = {
+        "training": {
+            "commit": meta["commit"],
+            "seed": meta["config"]["seed"],
+            "iterations": meta["iteration"],
+            "minutes": round(meta["seconds"] / 60, 1),
+            "rows": meta["replay"]["total"],
+            "games": sum(player["games_done"] for player in meta["selfplay"]),
+            "steps": meta["learner"]["steps"],
+        }
+    }
+    save_net(out, net, rules, source)
+    (out / "train.yaml").write_text(yaml.safe_dump(meta["config"], sort_keys=False))
+    report = export_checkpoint(str(out), str(out / ONNX))
+    size = sum(path.stat().st_size for path in out.iterdir())
+    if not report["ok"] or size > MOST_BYTES:
+        raise KalahError(
+            f"publish: {out} is not fit to ship: {size:,} bytes ({MOST_BYTES:,} at most), parity "
+            f"{'ok' if report['ok'] else 'failed'}."
+        )
+    return report
+
+
+def card_rows(folder: Path) -> list[str]:
+    """Return the lines of a card's table of grades: shares in %, regret in seeds, with 95 % intervals."""
+    lines = []
+    for result in json.loads((folder / GRADES).read_text())["results"]:
+        cells = []
+        for key, factor, digits in (("losing_errors", 100, 2), ("best_moves", 100, 1), ("mean_regret", 1, 3)):
+            low, high = (factor * end for end in result["intervals"][key])
+            cells.append(f"{factor * result[key]:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})")
+        lines.append(f"| `{result['agent']}` | {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    """Publish what the command line names, or print the table of a card."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "run", type=Path, help="a run; or, alone, a published folder: prints its table of grades"
+    )
+    parser.add_argument("out", type=Path, nargs="?")
+    arguments = parser.parse_args()
+    if arguments.out is None:
+        print("\n".join(card_rows(arguments.run)))
+    else:
+        print(publish(arguments.run, arguments.out))
+
+
+if __name__ == "__main__":
+    main()
