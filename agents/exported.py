@@ -17,7 +17,7 @@ from kalah_env.rules import Rules, parse_rules
 class OnnxEvaluator:
     """Evaluates states with an exported network; its metadata holds the rules and the shape."""
 
-    def __init__(self, path: str, sign_weight: float = 0.5, threads: int = 1) -> None:
+    def __init__(self, path: str, sign_weight: float = 0.25, threads: int = 1) -> None:
         try:
             import onnxruntime
         except ImportError:
@@ -57,7 +57,7 @@ class OnnxAgent(EvaluatorAgent):
         *,
         sims: int = 0,
         search: str = "gumbel",
-        sign_weight: float = 0.5,
+        sign_weight: float = 0.25,
         endgame: int = 0,
         seed: int | None = None,
     ) -> None:

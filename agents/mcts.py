@@ -35,7 +35,7 @@ class SearchConfig:
     c_scale: float = 0.7
     c_explore: float = 0.25  # interior nodes: share of visits that follow the prior, over visits^(1/4)
     c_puct: float = 1.25
-    sign_weight: float = 0.5  # share of win/draw/loss in the utility, the rest is margin
+    sign_weight: float = 0.25  # share of win/draw/loss in the utility, the rest is margin
     noise: float = 0.0  # scale of the Gumbel noise; share of Dirichlet noise for PUCT
     dirichlet: float = 1.0
 

@@ -62,7 +62,7 @@ class TorchEvaluator:
     """Evaluates states with a torch network on one device, in float32 or bfloat16."""
 
     def __init__(
-        self, net: KalahNet, device: str = "auto", sign_weight: float = 0.5, bfloat16: bool = False
+        self, net: KalahNet, device: str = "auto", sign_weight: float = 0.25, bfloat16: bool = False
     ) -> None:
         self.device = pick_device(device)
         self.config = net.config
@@ -103,7 +103,7 @@ class NetAgent(EvaluatorAgent):
         sims: int = 0,
         search: str = "gumbel",
         device: str = "auto",
-        sign_weight: float = 0.5,
+        sign_weight: float = 0.25,
         endgame: int = 0,
         seed: int | None = None,
     ) -> None:
