@@ -164,7 +164,7 @@ def back_up(tree, b, node, value):
 
 @inlined
 def settle(tree, b, node):
-    """Tell the node above an ended `node`; where all moves there are exact by now it is so, too, and so on."""
+    """Tell the node above an ended `node`; where all its moves are exact by now it has ended, too."""
     while node > 0:
         value = tree.sign[b, node] * tree.raw[b, node]
         node = tree.parent[b, node]

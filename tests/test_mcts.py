@@ -258,7 +258,8 @@ def test_ended_nodes_are_visited_again_and_never_evaluated(
         asked.append(len(states))
         return uniform(rules, states)[0], np.full(len(states), 0.5, np.float32)
 
-    found = Search(SearchConfig(24, policy=policy)).run(rules, state[None], sure, np.random.default_rng(0))
+    config = SearchConfig(24, policy=policy, sign_weight=0.5)
+    found = Search(config).run(rules, state[None], sure, np.random.default_rng(0))
     assert asked == [1]  # the root
     assert found.visits.sum() == 24
     assert found.visits.max() > 1
