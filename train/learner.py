@@ -142,8 +142,8 @@ class Learner:
             for key in ("step", "exp_avg", "exp_avg_sq"):
                 full = f"optimiser.{key}.{name}"
                 if full in tensors:
-                    value = tensors[full].clone()
-                    state[key] = value if key == "step" else value.to(self.device)
+                    # The fused optimiser wants its count of steps, too, where the weights are.
+                    state[key] = tensors[full].clone().to(self.device)
             if state:
                 self.optimiser.state[parameter] = state
         self.rng.bit_generator.state = counters["rng"]
