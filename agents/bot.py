@@ -16,7 +16,6 @@ from agents.alphabeta import search as alphabeta
 from agents.alphabeta.agent import MAX_MS
 from agents.alphabeta.search import Table
 from agents.base import check_range, check_running
-from agents.endgame import Endgame
 from agents.exported import OnnxEvaluator
 from agents.mcts import SearchConfig
 from agents.nets import ONNX, check_rules, find_net, shipped_for
@@ -41,7 +40,8 @@ class _Mind:
     def __init__(self, rules: Rules, net: Path | None, memory: int, sign_weight: float) -> None:
         self.rules = rules
         exact = packed.unsuitable(rules) is None
-        self.table = _table(rules) if exact else None
+        # The largest endgame table at hand that leaves room for the rest.
+        self.table = endgame.find_or_make(rules, TABLE_BYTES) if exact else None
         self.solver = Solver(rules, memory=memory, threads=1, table=self.table) if exact else None
         self.search: TimedSearch | None = None
         if net is not None:
@@ -66,15 +66,10 @@ class _Mind:
         left = max(0.001, deadline - time.monotonic())
         if self.search is not None:
             found = self.search.run(state, left)
-            return found.action, "table" if found.exact else "search"
+            return found.action, "proved" if found.exact else "search"
         assert self.memory is not None
         best = alphabeta(self.rules, state[None], ms=max(1, round(1000 * left)), tables=[self.memory]).best
         return int(best[0].argmax()), "alphabeta"
-
-
-def _table(rules: Rules) -> Endgame:
-    """Return the largest endgame table at hand that leaves room for the rest."""
-    return endgame.find_or_make(rules, TABLE_BYTES)
 
 
 def _solver_seeds(seconds: float) -> float:
@@ -84,7 +79,8 @@ def _solver_seeds(seconds: float) -> float:
 class BotAgent:
     """`bot[:ms=100][,net=NAME|FILE.onnx][,memory=256]`: milliseconds a move, the network, MiB of the solver.
 
-    Without `net` it takes the shipped one of the rules. `chosen` counts which part chose how often.
+    Without `net` it takes the shipped one of the rules. `chosen` counts how often a part chose:
+    `solver`, `proved` (table and search know the exact value of every move), `search`, `alphabeta`.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ def test_bot_with_a_net_plays_perfectly_where_it_can_prove(folder: Path) -> None
     states = choices(RULES, 20, 3)
     for state, action in zip(states, bot.act(RULES, states), strict=True):
         assert is_best(RULES, state, action, memo)
-    assert set(bot.chosen) <= {"solver", "table"}
+    assert set(bot.chosen) <= {"solver", "proved"}
 
 
 def test_bot_searches_with_its_net_where_the_solver_is_not_asked(
