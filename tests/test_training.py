@@ -27,17 +27,22 @@ from train.selfplay import SelfPlay
 
 
 @pytest.mark.parametrize(
-    "spec",
-    ["kalah:pits=3,seeds=2", "kalaha-philos:pits=3,seeds=2", "bao-philos:pits=3", "danish:pits=3,seeds=2"],
+    ("spec", "optimiser"),
+    [
+        ("kalah:pits=3,seeds=2", {"optimiser": "muon", "muon_rate": 3e-2}),
+        ("kalaha-philos:pits=3,seeds=2", {}),
+        ("bao-philos:pits=3", {}),
+        ("danish:pits=3,seeds=2", {}),
+    ],
 )
-def test_learner_overfits_a_tiny_set(tmp_path: Path, spec: str) -> None:
+def test_learner_overfits_a_tiny_set(tmp_path: Path, spec: str, optimiser: dict) -> None:
     rules = parse_rules(spec)
     _, rows = play(rules)
     _, first = np.unique(encode(rules, rows.states)[0], axis=0, return_index=True)
     rows = Rows(*(array[first[:24]] for array in rows))
     replay = Replay(tmp_path, 1000, 10, 1.0)
     replay.add(0, rows)
-    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0, average=0.9)
+    config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0, average=0.9, **optimiser)
     learner = Learner(rules, NetConfig.for_rules(rules, 64, 2), config, "cpu", 0)
     before = learner.run(replay, 64 * 10, 0.0)
     learner.run(replay, 64 * 600, 0.0)
@@ -64,13 +69,14 @@ def run_to(folder: Path, config: TrainConfig, iterations: int, resume: bool = Fa
 
 
 RESUMED = {
-    "float32": {"precision": "float32"},
-    "bfloat16": {"precision": "bfloat16"},
-    "puct": {"policy": "puct"},
-    "history outgrows its room": {"plies": 40, "random_plies": 0},
-    "no game ends at first": {"plies": 1},
-    "two workers, forks": {"workers": 2, "fork": 0.5},
-    "table and backed-up values": {"endgame": 5, "value_target": "backup"},
+    "float32": {"selfplay": {"precision": "float32"}},
+    "bfloat16": {"selfplay": {"precision": "bfloat16"}},
+    "puct": {"selfplay": {"policy": "puct"}},
+    "history outgrows its room": {"selfplay": {"plies": 40, "random_plies": 0}},
+    "no game ends at first": {"selfplay": {"plies": 1}},
+    "two workers, forks": {"selfplay": {"workers": 2, "fork": 0.5}},
+    "table and backed-up values": {"selfplay": {"endgame": 5, "value_target": "backup"}},
+    "muon": {"learner": {"optimiser": "muon"}},
 }
 
 
@@ -79,7 +85,7 @@ def test_stop_and_resume_equals_uninterrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict
 ) -> None:
     monkeypatch.setenv("KALAH_TABLE_DIR", str(tmp_path / "tables"))
-    config = make_config(SMALL | {"selfplay": SMALL["selfplay"] | changes}, "test")
+    config = make_config(SMALL | {part: SMALL[part] | changes[part] for part in changes}, "test")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     train(config, whole, resume=False, quiet=True)
     for done in range(config.iterations):
@@ -142,7 +148,8 @@ def test_auto_precision_asks_the_device_that_is_used(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: compares it with the CPU")
 def test_cuda_evaluates_and_trains_as_the_cpu_does(tmp_path: Path) -> None:
-    config = make_config(SMALL | {"device": "cuda"}, "test")
+    learner = SMALL["learner"] | {"optimiser": "muon"}
+    config = make_config(SMALL | {"device": "cuda", "learner": learner}, "test")
     last = run_to(tmp_path / "run", config, 2)
     net, rules = load_net(str(last))
     for parameter in net.parameters():  # a net so young says nearly the same of every position

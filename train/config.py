@@ -66,10 +66,15 @@ class SelfPlay:
 
 @dataclass(frozen=True, config=_STRICT)
 class Learner:
-    """How the network learns from the replay window; the rate falls along a cosine of `iterations`."""
+    """How the network learns from the replay window; the rates fall along a cosine of `iterations`.
+
+    optimiser: `muon` takes the square matrices of the blocks with `muon_rate` and leaves the rest to AdamW.
+    """
 
     batch: Positive = 2048
     samples_per_row: Annotated[float, Field(strict=True, gt=0.0, le=100.0)] = 4.0
+    optimiser: Literal["adamw", "muon"] = "adamw"
+    muon_rate: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 1e-2
     rate: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 1e-3
     final_rate: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 5e-5
     weight_decay: Annotated[float, Field(strict=True, ge=0.0)] = 1e-4

@@ -31,11 +31,21 @@ class Learner:
         self.net = KalahNet(net).to(self.device)
         self.average = KalahNet(net).to(self.device).eval()
         self.average.load_state_dict(self.net.state_dict())
-        self.optimiser = torch.optim.AdamW(
-            self.net.parameters(), lr=config.rate, weight_decay=config.weight_decay, fused=True
-        )
+        self.optimisers = self._optimisers()
         self.rng = np.random.default_rng(seed)
         self.steps = 0
+
+    def _optimisers(self) -> list[torch.optim.Optimizer]:
+        """Return AdamW, after Muon for the blocks' matrices where it is wanted (docs/LOG.md)."""
+        config = self.config
+        matrices = [p for p in self.net.blocks.parameters() if p.ndim == 2 and config.optimiser == "muon"]
+        taken = {id(p) for p in matrices}
+        rest = [p for p in self.net.parameters() if id(p) not in taken]
+        decay = config.weight_decay
+        adamw = torch.optim.AdamW(rest, lr=config.rate, weight_decay=decay, fused=True)
+        if not matrices:
+            return [adamw]
+        return [torch.optim.Muon(matrices, lr=config.muon_rate, weight_decay=decay), adamw]
 
     def run(
         self, replay: Replay, new_rows: int, progress: float, check: Callable[[], None] | None = None
@@ -48,8 +58,9 @@ class Learner:
         config = self.config
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
         rate = config.final_rate + (config.rate - config.final_rate) * cosine
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * rate / config.rate
         steps = max(1, round(config.samples_per_row * new_rows / config.batch))
         sums = torch.zeros(3)
         self.net.train()
@@ -59,13 +70,14 @@ class Learner:
             losses = self._losses(replay.sample(config.batch, self.rng))
             weights = (config.policy_weight, config.outcome_weight, config.margin_weight)
             loss = sum(weight * part for weight, part in zip(weights, losses, strict=True))
-            self.optimiser.zero_grad(set_to_none=True)
+            self.net.zero_grad(set_to_none=True)
             torch.as_tensor(loss).backward()
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
-            self.optimiser.step()
+            for optimiser in self.optimisers:
+                optimiser.step()
+            self.steps += 1
             self._update_average()
             sums += torch.stack([part.detach() for part in losses]).cpu()
-        self.steps += steps
         names = ("policy_loss", "outcome_loss", "margin_loss")
         means = dict(zip(names, (sums / steps).tolist(), strict=True))
         return {**means, "rate": rate, "steps": float(steps)}
@@ -109,23 +121,18 @@ class Learner:
     @torch.no_grad()
     def _update_average(self) -> None:
         # A young average follows quickly: 1/n until the configured memory is reached.
-        seen = self.steps_taken()
-        decay = min(self.config.average, seen / (seen + 10))
+        decay = min(self.config.average, self.steps / (self.steps + 10))
         for averaged, trained in zip(self.average.parameters(), self.net.parameters(), strict=True):
             averaged.lerp_(trained, 1 - decay)
-
-    def steps_taken(self) -> int:
-        """Return the optimiser's steps so far."""
-        state = next(iter(self.optimiser.state.values()), None)
-        return int(state["step"]) if state else 0
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return weights and optimiser state by name."""
         out = {f"net.{k}": v for k, v in self.net.state_dict().items()}
         out |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
         for name, parameter in self.net.named_parameters():
-            for key, value in self.optimiser.state.get(parameter, {}).items():
-                out[f"optimiser.{key}.{name}"] = torch.as_tensor(value)
+            for optimiser in self.optimisers:
+                for key, value in optimiser.state.get(parameter, {}).items():
+                    out[f"optimiser.{key}.{name}"] = torch.as_tensor(value)
         return {name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}
 
     def counters(self) -> dict[str, Any]:
@@ -137,14 +144,13 @@ class Learner:
         for prefix, module in (("net.", self.net), ("average.", self.average)):
             part = {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}
             module.load_state_dict(part)
-        for name, parameter in self.net.named_parameters():
-            state = {}
-            for key in ("step", "exp_avg", "exp_avg_sq"):
-                full = f"optimiser.{key}.{name}"
-                if full in tensors:
-                    # The fused optimiser wants its count of steps, too, where the weights are.
-                    state[key] = tensors[full].clone().to(self.device)
-            if state:
-                self.optimiser.state[parameter] = state
+        parameters = dict(self.net.named_parameters())
+        owners = {id(p): o for o in self.optimisers for group in o.param_groups for p in group["params"]}
+        for full, tensor in tensors.items():
+            if full.startswith("optimiser."):
+                _, key, name = full.split(".", 2)
+                parameter = parameters[name]
+                # The fused optimiser wants its count of steps, too, where the weights are.
+                owners[id(parameter)].state[parameter][key] = tensor.clone().to(self.device)
         self.rng.bit_generator.state = counters["rng"]
         self.steps, self.bfloat16 = counters["steps"], counters["bfloat16"]
