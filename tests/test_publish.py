@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from safetensors.numpy import load_file
 from training import SMALL
 
 from agents import nets
@@ -14,6 +17,7 @@ from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
 from train import publish
 from train.config import load_config, make_config
+from train.export import export_checkpoint, parity
 from train.loop import train
 
 
@@ -37,6 +41,26 @@ def test_a_published_net_is_that_of_the_run_and_its_config_loads(tmp_path: Path)
     assert told["rows"] > 100
     assert told["games"] > 10
     assert load_config(str(out / "train.yaml"), []) == config
+
+
+def test_weights_ship_in_float16_and_onnx_calculates_with_the_same(tmp_path: Path) -> None:
+    config = make_config(SMALL | {"iterations": 3}, "test")
+    run, out = tmp_path / "run", tmp_path / "out"
+    last = train(config, run, resume=False, quiet=True)
+    publish.publish(run, out)
+    ours, theirs = load_file(last / nets.WEIGHTS), load_file(out / nets.WEIGHTS)
+    assert all(np.array_equal(theirs[name], ours[name].astype(np.float16)) for name in ours)
+    assert not all(np.array_equal(tensor, ours[name]) for name, tensor in theirs.items())
+    stored = [onnx.numpy_helper.to_array(t) for t in onnx.load(out / nets.ONNX).graph.initializer]
+    matrices = [array for array in stored if array.ndim == 2]
+    assert len(matrices) == sum(array.ndim == 2 for array in theirs.values())
+    assert all(array.dtype == np.float16 for array in matrices)
+    net, rules = load_net(str(out))
+    assert parity(net, rules, out / nets.ONNX)["greatest_logit_difference"] < 1e-5
+    # What float16 would change stays as it is.
+    export_checkpoint(str(last), str(tmp_path / "exact.onnx"))
+    stored = [onnx.numpy_helper.to_array(t) for t in onnx.load(tmp_path / "exact.onnx").graph.initializer]
+    assert all(array.dtype == np.float32 for array in stored if array.size > 100)
 
 
 def test_publish_refuses_what_is_not_fit_to_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

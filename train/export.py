@@ -48,8 +48,25 @@ def export_onnx(net: KalahNet, rules: Rules, out: Path) -> None:
     model = program.model_proto
     meta = {"rules": format_rules(rules), "rules_hash": rules_hash(rules), "seeds": str(net.config.seeds)}
     onnx.helper.set_model_props(model, meta)
+    _compact(model)
     with replacing(out) as partial:
         onnx.save_model(model, str(partial))
+
+
+def _compact(model: Any) -> None:
+    """Store matrices of which float16 loses nothing, as in a published net, as that; a cast reads each."""
+    import onnx
+
+    for tensor in list(model.graph.initializer):
+        values = onnx.numpy_helper.to_array(tensor)
+        with np.errstate(over="ignore"):
+            half = values.astype(np.float16)
+        if values.dtype == np.float32 and values.ndim == 2 and np.array_equal(half, values):
+            name = f"{tensor.name}.float16"
+            model.graph.initializer.remove(tensor)
+            model.graph.initializer.append(onnx.numpy_helper.from_array(half, name))
+            cast = onnx.helper.make_node("Cast", [name], [tensor.name], to=onnx.TensorProto.FLOAT)
+            model.graph.node.insert(0, cast)
 
 
 def sample_positions(rules: Rules, count: int, seed: int = 0) -> np.ndarray:

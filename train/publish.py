@@ -1,8 +1,9 @@
 """Puts a run's net where it ships: `python -m train.publish runs/kalah-6x4 checkpoints/kalah-6x4`.
 
-Writes weights, `config.json` with where they come from, the run's own config as `train.yaml`, and `net.onnx`
-with its parity checked. The card (README.md) and the grades (`kalah grade ... --json > grades.json`, which
-`make verify-checkpoint` reads) are added by whoever publishes.
+Writes weights in float16, `config.json` with where they come from, the run's own config as `train.yaml`,
+and `net.onnx` of the same weights, its parity checked; both calculate in float32. The card (README.md) and
+the grades (`kalah grade ... --json > grades.json`, which `make verify-checkpoint` reads) are added by whoever
+publishes.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def publish(run: Path, out: Path) -> dict[str, Any]:
             "steps": meta["learner"]["steps"],
         }
     }
-    save_net(out, net, rules, source)
+    save_net(out, net.half(), rules, source)
     (out / "train.yaml").write_text(yaml.safe_dump(meta["config"], sort_keys=False))
     report = export_checkpoint(str(out), str(out / ONNX))
     size = sum(path.stat().st_size for path in out.iterdir())
