@@ -102,7 +102,7 @@ def describe(rules: Rules, state: np.ndarray, captured: list[int], again: bool) 
         "again": again,
         "over": bool(status == engine.OVER),
         "truncated": bool(status == engine.TRUNCATED),
-        "result": _result(rules, state),
+        "result": result(rules, state),
         "legal": text.legal_moves(rules, state),
     }
 
@@ -122,7 +122,7 @@ def replay(record: Record) -> dict[str, Any]:
             break
         positions.append(text.format_position(rules, state))
         following.append(_next(rules, state))
-    return {"positions": positions, "next": following, "result": _result(rules, state), "error": error}
+    return {"positions": positions, "next": following, "result": result(rules, state), "error": error}
 
 
 def _next(rules: Rules, state: np.ndarray) -> str | None:
@@ -130,7 +130,8 @@ def _next(rules: Rules, state: np.ndarray) -> str | None:
     return text.SIDE_LETTERS[extras[engine.SIDE]] if extras[engine.STATUS] == engine.RUNNING else None
 
 
-def _result(rules: Rules, state: np.ndarray) -> dict[str, Any] | None:
+def result(rules: Rules, state: np.ndarray) -> dict[str, Any] | None:
+    """Return south, north (seeds, the swept ones among them) and winner of a finished game, else None."""
     if batch.extras(rules, state)[engine.STATUS] != engine.OVER:
         return None
     pits = side_pits(rules)
