@@ -129,6 +129,25 @@ def test_bot_with_a_net_plays_perfectly_where_it_can_prove(folder: Path) -> None
     assert set(bot.chosen) <= {"solver", "proved"}
 
 
+@pytest.mark.parametrize("option", ["early_stop=keep", "early_stop=sweep", "ply_limit=300"])
+def test_a_stop_that_leaves_the_winner_hides_neither_net_nor_solver(
+    folder: Path, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = parse_rules(f"kalah:pits=3,seeds=3,{option}")
+    bot = BotAgent(ms=300, net=str(folder))
+    memo: dict = {}
+    states = choices(rules, 20, 3)
+    for state, action in zip(states, bot.act(rules, states), strict=True):
+        values = action_values(rules, state, memo)
+        assert np.sign(values[int(action)]) == np.sign(max(values.values()))
+    assert set(bot.chosen) <= {"solver", "proved"}
+    monkeypatch.setattr("agents.bot.SOLVER_SEEDS", 0)
+    monkeypatch.setattr("agents.bot.endgame.SMALL", 100)  # a table of few seeds
+    searching = BotAgent(ms=10, net=str(folder))
+    searching.act(rules._replace(seeds=8), batch.new_games(rules._replace(seeds=8), 2))
+    assert searching.chosen == {"search": 2}
+
+
 def test_bot_searches_with_its_net_where_the_solver_is_not_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
