@@ -9,9 +9,12 @@ import io
 import numpy as np
 import pytest
 
+from agents import play as play_module
+from agents.analysis import MoveValue
 from agents.base import make_agent
 from agents.play import play_game
 from kalah_env import batch, parse_rules, text
+from kalah_env.game import Game
 from kalah_env.rules import PRESET_NAMES
 
 KALAH = parse_rules("kalah")
@@ -32,8 +35,8 @@ def play(lines, south=None, north=None, rules=KALAH, start="<6,0,0,4,4,4,4,4,4,4
     """Return what is told, and the text of the last position."""
     sink = io.StringIO()
     source = io.StringIO("".join(line + "\n" for line in lines))
-    state = play_game(rules, text.parse_position(start, rules), south, north, source, sink)
-    return sink.getvalue(), text.format_position(rules, state)
+    game = play_game(Game(rules, start), [south, north], source, sink, seconds=0.2)
+    return sink.getvalue(), text.format_position(rules, game.state)
 
 
 def test_human_moves_and_extra_turns_are_told():
@@ -101,7 +104,7 @@ def test_swap_exchanges_the_seats():
     start = text.format_position(rules, batch.new_games(rules, 1)[0])
     told, position = play(["swap", "2"], agent, None, rules, start)
     assert "North, your move (1, 2, 3, 4, 5, 6, 7, swap): " in told
-    assert "North (human) swaps: the players change seats. Now South (human), North (agent).\n" in told
+    assert "North (human) swaps: the players change seats.\nNow South (human), North (agent).\n" in told
     assert "North (agent) plays 2.\n" in told
     assert "South (human) plays 2.\n" in told
     assert agent.actions == []
@@ -145,10 +148,45 @@ def test_agent_against_agent_needs_no_input(rules):
     assert told == play([], make_agent("greedy", 1), make_agent("random", 2), rules, start)[0]
 
 
-def test_the_start_is_not_changed():
-    start = batch.new_games(KALAH, 1)[0]
-    play_game(KALAH, start, make_agent("random", 1), make_agent("random", 2), io.StringIO(), io.StringIO())
-    assert (start == batch.new_games(KALAH, 1)[0]).all()
+def test_undo_goes_back_to_the_last_decision_of_a_human():
+    """Both the agent's answer and the extra turn before it are made again differently."""
+    told, position = play(["undo", "3", "1", "undo", "undo", "redo", "2", "moves"], north=Scripted(0, 1))
+    assert "undo: no move of a human has been made yet. Type help for help." in told
+    assert told.count("Taken back: 1 move is left.") == 1  # the second turn of the human
+    assert told.count("Taken back: 0 moves are left.") == 1
+    assert "Made again: 1 move now." in told
+    assert ": 3 2 2\n" in told  # South 3 and 2, North's second answer
+    game = Game(KALAH, moves=["3", "2", "2"])
+    assert position == text.format_position(KALAH, game.state)
+
+
+def test_a_hint_ranks_the_moves_and_says_what_is_proved():
+    told, _ = play(["hint"], start="<6,10,30,2,0,1,0,0,1,1,0,2,0,0,1> S")
+    lines = [line.split(":")[-1].split(None, 1) for line in told.splitlines() if "(proved)" in line]
+    assert [said for _, said in lines] == ["loses by 14 (proved)"] * 2 + ["loses by 24 (proved)"]
+    assert sorted(move for move, _ in lines[:2]) == ["3", "6"]
+
+
+def test_values_are_said_with_what_they_are():
+    said = [play_module.say_value(MoveValue("1", *value)) for value in ((4, True), (-2, True), (0, True))]
+    assert said == ["wins by 4 (proved)", "loses by 2 (proved)", "draws (proved)"]
+    said = [
+        play_module.say_value(MoveValue("1", *value)) for value in ((2.25, False), (-3, False), (0, False))
+    ]
+    assert said == ["wins by about 2.2", "loses by about 3.0", "is about even"]
+
+
+def test_a_saved_game_goes_on_where_it_was_left(tmp_path):
+    for name in ("game.txt", "game.jsonl"):
+        file = tmp_path / name
+        told, saved = play(["3", "1", f"save {file}"])
+        assert f"Saved in {file}." in told
+        told, position = play(["2", f"load {file}"])
+        assert f"Loaded {file}: 2 moves." in told
+        assert position == saved
+        told, _ = play([f"load {file}", "undo", "save"], rules=parse_rules("kalah:seeds=5"), start=None)
+        assert f"load: {file} is a game of kalah; begin with --rules kalah to play it." in told
+        assert "save: give the name of a file" in told
 
 
 def test_a_finished_position_is_told_at_once():

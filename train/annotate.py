@@ -5,7 +5,6 @@ solver cannot prove within its limits stays open, as bounds, and counts in no to
 the solver: `agents/solver/`.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -18,8 +17,9 @@ from agents.solver import Solution, Solver
 from agents.solver.prover import INTERRUPTED
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
+from kalah_env.notation import GameText, check_game, read_any
 from kalah_env.options import EarlyStop
-from kalah_env.records import Record, parse_record
+from kalah_env.records import Record
 from kalah_env.rules import Rules, format_rules, num_actions
 from train.grade import summary
 
@@ -65,22 +65,19 @@ class Played(NamedTuple):
 
 
 def read_games(lines: Iterable[str], name: str, rules: Rules | None = None) -> list[Played]:
-    """Return the games of a file of records; `KalahError` says which line is wrong and why.
+    """Return the games of a file, JSON records or text; `KalahError` says which is wrong and why.
 
     They must be of `rules`, if given, and of rules that the solver can serve.
     """
     games = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for where, game in read_any(lines, name):
         try:
-            record = parse_record(line)
-            _check_rules(record.rules, rules)
-            comment = _PLAYERS.fullmatch(str(json.loads(line).get("comment", "")))
-            players = (comment[1], comment[2]) if comment else None
-            games.append(Played(record.rules, players, *_play(record)))
+            _check_rules(game.told.record.rules, rules)
+            if wrong := check_game(game):
+                raise KalahError(f"illegal at move {wrong['ply']}: {wrong['why']}")
+            games.append(Played(game.told.record.rules, _players(game.told), *_play(game.told.record)))
         except KalahError as error:
-            raise KalahError(f"{name}, line {number}: {error}") from None
+            raise KalahError(f"{where}: {error}") from None
     if not any(game.actions for game in games):
         raise KalahError(f"{name} holds no moves; `kalah arena --records FILE` writes such files.")
     return games
@@ -94,16 +91,19 @@ def _check_rules(rules: Rules, wanted: Rules | None) -> None:
         raise KalahError(f"the solver cannot serve {format_rules(rules)}: {why}.")
 
 
+def _players(told: GameText) -> tuple[str, str] | None:
+    if "South" in told.tags and "North" in told.tags:
+        return told.tags["South"], told.tags["North"]
+    comment = _PLAYERS.fullmatch(told.comments.get(0, ""))
+    return (comment[1], comment[2]) if comment else None
+
+
 def _play(record: Record) -> tuple[list[np.ndarray], list[int]]:
     state, states, actions = record.first_state(), [], []
-    for ply, move in enumerate(record.moves, 1):
-        try:
-            action = text.parse_move(record.rules, state, move)
-        except KalahError as error:
-            raise KalahError(f"illegal at move {ply}: {error}") from None
+    for move in record.moves:
+        actions.append(text.parse_move(record.rules, state, move))
         states.append(state.copy())
-        actions.append(action)
-        engine.play(record.rules, state, action)
+        engine.play(record.rules, state, actions[-1])
     return states, actions
 
 

@@ -4,39 +4,41 @@ import argparse
 import contextlib
 import sys
 
-from kalah_env.errors import KalahError
 from train.commands import add_json, print_json, read_lines
 
 HELP = (
-    "Replay game records, one JSON object a line, and answer one JSON line each; "
-    "exit 1 if a record is illegal."
+    "Replay games, JSON records one a line or games as text, and answer one JSON line each, or write them in "
+    "the other form; exit 1 if one is illegal."
 )
-EXAMPLE = "kalah replay games.jsonl"
+EXAMPLE = "kalah replay games.jsonl --to text"
+FORMS = ("jsonl", "text")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("file", metavar="FILE.jsonl", help="records, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="JSON records, or text (docs/RECORDS.md); - reads input")
+    parser.add_argument("--to", choices=FORMS, help="print the games in this form in place of the answers")
     add_json(parser)  # the answer is JSON in any case
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer every record; 1 if one of them is illegal."""
-    from kalah_env.records import parse_record, replay
+    """Answer every game; 1 if one of them is illegal."""
+    from kalah_env.notation import check_game, format_game, format_json, read_any
+    from kalah_env.records import replay
 
     illegal = False
     name = "standard input" if args.file == "-" else args.file
     with contextlib.nullcontext(sys.stdin) if args.file == "-" else open(args.file, encoding="utf-8") as file:
-        for number, line in enumerate(read_lines(file, name), 1):
-            if not line.strip():
-                continue
-            try:
-                answer = replay(parse_record(line))
-            except KalahError as error:
-                raise KalahError(f"{name}, line {number}: {error}") from None
-            print_json(answer)
-            if answer["error"]:
+        for where, game in read_any(read_lines(file, name), name):
+            answer = replay(game.told.record)
+            error = answer["error"] = answer["error"] or check_game(game)
+            if args.to is None:
+                print_json(answer)
+            elif not error and args.to == "text":
+                print(format_game(game.told), flush=True)
+            elif not error:
+                print(format_json(game.told), flush=True)
+            if error:
                 illegal = True
-                ply, why = answer["error"]["ply"], answer["error"]["why"]
-                print(f"kalah: {name}, line {number}: illegal at ply {ply}: {why}", file=sys.stderr)
+                print(f"kalah: {where}: illegal at ply {error['ply']}: {error['why']}", file=sys.stderr)
     return int(illegal)

@@ -1,0 +1,57 @@
+"""One game in a file: saved to a new one, loaded from either form, JSON record or text.
+
+For who plays by hand (`play.py`, the browser). Files of many games are read by the commands; the forms:
+`kalah_env/records.py` and `kalah_env/notation.py`.
+"""
+
+from pathlib import Path
+
+from kalah_env.errors import KalahError
+from kalah_env.game import Game
+from kalah_env.notation import GameText, check_game, format_game, format_json, read_any
+
+MOST_BYTES = 1_000_000  # of a file that is taken for one game
+
+
+def save_game(game: Game, name: str, tags: dict[str, str]) -> None:
+    """Write a game to a new file: a JSON record where its name ends in .jsonl or .json, else text.
+
+    `KalahError` where there is no name, the file exists or cannot be written.
+    """
+    if not name:
+        raise KalahError("save: give the name of a file, such as game.txt.")
+    told = GameText(game.record(), tags)
+    written = format_json(told) + "\n" if name.endswith((".jsonl", ".json")) else format_game(told)
+    try:
+        with open(name, "x", encoding="utf-8") as file:
+            file.write(written)
+    except FileExistsError:
+        raise KalahError(f"save: {name} exists; nothing is written over, choose another name.") from None
+    except OSError as error:
+        raise KalahError(f"save: {name} cannot be written ({error.strerror or error}).") from None
+
+
+def load_game(name: str) -> Game:
+    """Return the game of a file that holds one, at its last move; `KalahError` says what is wrong."""
+    if not name:
+        raise KalahError("load: give the name of a file that a game was saved in.")
+    try:
+        if Path(name).stat().st_size > MOST_BYTES:
+            raise KalahError(f"load: {name} holds more than {MOST_BYTES:,} bytes, which is no single game.")
+        source = Path(name).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise KalahError(f"load: {name} cannot be read ({error.strerror or error}).") from None
+    except UnicodeDecodeError:
+        raise KalahError(f"load: {name} is not a text in UTF-8.") from None
+    return game_of(source, f"load: {name}")
+
+
+def game_of(source: str, name: str) -> Game:
+    """Return the one game of a text in either form; `KalahError` says what is wrong with it."""
+    found = list(read_any(source.splitlines(keepends=True), name))
+    if len(found) != 1:
+        raise KalahError(f"{name} holds {len(found)} games; one is needed.")
+    where, read = found[0]
+    if wrong := check_game(read):
+        raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")
+    return Game(read.told.record.rules, read.told.record.start, read.told.record.moves)
