@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import platformdirs
 
 from agents import packed
 from agents.base import check_range
@@ -184,6 +183,8 @@ def _fill_one(rules, sowing, ranks, values, own, other):
 
 def folder() -> Path:
     """Return where tables are kept: `KALAH_TABLE_DIR`, else a folder in the user's cache."""
+    import platformdirs
+
     return Path(os.environ.get("KALAH_TABLE_DIR") or platformdirs.user_cache_path("kalah-env") / "endgame")
 
 

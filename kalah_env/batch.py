@@ -4,13 +4,12 @@ States are `(B, S) int16` rows as drawn in `engine.py`. Illegal actions raise be
 changed. Not here: observations (`features.py`), text (`text.py`).
 """
 
-import numba
 import numpy as np
 
 from kalah_env import engine
 from kalah_env.checks import whole_number, whole_numbers
 from kalah_env.errors import KalahError
-from kalah_env.jit import njit, parallel_njit
+from kalah_env.jit import njit, parallel_njit, prange
 from kalah_env.rules import PRESETS, Rules, num_actions, preset_rules, side_pits, validate
 
 Array = np.ndarray
@@ -71,7 +70,7 @@ def _masks(rules, states, masks):
 
 @parallel_njit
 def _step(rules, states, actions, captured):
-    for b in numba.prange(states.shape[0]):
+    for b in prange(states.shape[0]):
         captured[b] = engine.play(rules, states[b], actions[b])
 
 

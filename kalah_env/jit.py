@@ -5,7 +5,8 @@ folder is named by a hash of all our sources: any edit starts a fresh one. Not f
 read on in `engine.py`.
 
 Environment: `KALAH_CACHE_DIR` moves the cache. Where no folder can be written, functions are
-compiled anew in every process and a warning says so.
+compiled anew in every process and a warning says so. Without numba, as a one-file bot may be started
+(`train/bundle.py`), they stay plain Python: the same results, a hundred times slower.
 """
 
 import hashlib
@@ -16,11 +17,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numba
-import platformdirs
-from numba.core import config as _config
+try:
+    import numba
+except ModuleNotFoundError:
+    numba = None
+    warnings.warn(
+        "numba is not installed: everything runs a hundred times slower.", RuntimeWarning, stacklevel=2
+    )
 
 PACKAGES = ("kalah_env", "agents", "train")
+prange: Any = range if numba is None else numba.prange
 KEPT_CACHES = 12  # folders of older sources that stay; the rest is deleted when a new one is made
 
 
@@ -37,7 +43,7 @@ def source_hash(root: Path | None = None) -> str:
 
 def _cache_folder() -> str | None:
     """Make and return this source's cache folder, or None (with a warning) where it cannot be."""
-    root = Path(os.environ.get("KALAH_CACHE_DIR") or platformdirs.user_cache_path("kalah-env"))
+    root = Path(os.environ.get("KALAH_CACHE_DIR") or _user_cache())
     folder = root / f"numba-{source_hash()}"
     try:
         new = not folder.is_dir()
@@ -57,18 +63,30 @@ def _cache_folder() -> str | None:
     return str(folder)
 
 
+def _user_cache() -> Path:
+    try:
+        import platformdirs
+    except ModuleNotFoundError:  # only where a one-file bot meets a numba of its machine
+        return Path.home() / ".cache" / "kalah-env"
+    return platformdirs.user_cache_path("kalah-env")
+
+
 def _prune(root: Path) -> None:
     caches = sorted(root.glob("numba-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in caches[KEPT_CACHES:]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-CACHE = _cache_folder()
+CACHE = None if numba is None else _cache_folder()
 
 
 def _compile(function: Any, **options: Any) -> Any:
+    if numba is None:
+        return function
     # The folder is read while decorating, so other people's numba functions keep their own cache.
-    config: Any = _config
+    from numba.core import config as shared
+
+    config: Any = shared
     before = config.CACHE_DIR
     config.CACHE_DIR = CACHE or before
     try:
@@ -100,5 +118,5 @@ def frozen(function: Any, rules: Any) -> Any:
 
 
 def parallel_njit(function: Any) -> Any:
-    """As `njit`, with `numba.prange` loops spread over numba's threads."""
+    """As `njit`, with `prange` loops spread over numba's threads."""
     return _compile(function, parallel=True)
