@@ -23,7 +23,9 @@ class Line(NamedTuple):
 
 
 class Board:
-    """Kalah as the known server plays it: over and swept once a store holds more than half."""
+    """Kalah as the known server plays it: over and swept once a store holds more than half (`early`)."""
+
+    early = True
 
     def __init__(self, rows, stores=(0, 0)):
         self.rows, self.stores = [list(rows[0]), list(rows[1])], list(stores)
@@ -40,7 +42,7 @@ class Board:
 
     def over(self):
         most = sum(map(sum, self.rows)) + sum(self.stores)
-        return not (any(self.rows[0]) and any(self.rows[1])) or 2 * max(self.stores) > most
+        return not (any(self.rows[0]) and any(self.rows[1])) or (self.early and 2 * max(self.stores) > most)
 
     def sow(self, side, pit):
         """Play a move; say whether the last seed fell into the own store."""

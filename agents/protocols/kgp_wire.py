@@ -70,7 +70,7 @@ def parse(line: str) -> Message:
 
 
 def _unescape(match: re.Match) -> str:
-    return {"n": "\n", "t": "\t"}.get(match[1], match[1])
+    return {"n": "\n", "t": "\t"}.get(match[1]) or str(match[1])
 
 
 def _whole(digits: str | None) -> int | None:

@@ -1,8 +1,11 @@
 """`kalah engine`: an agent as a bot under a protocol of others (`agents/protocols/`)."""
 
 import argparse
+import io
 import os
 import sys
+import time
+from typing import TextIO
 
 from train.commands import add_seed, whole
 
@@ -48,7 +51,14 @@ def run(args: argparse.Namespace) -> int:
             f"{given[0]} is for --protocol kgp; {args.protocol} talks on standard input and output."
         )
     seconds = (args.ms or MS[args.protocol]) / 1000
-    return {"kgp": _kgp}[args.protocol](args, seconds)
+    return {"kgp": _kgp, "mankalah": _mankalah}[args.protocol](args, seconds)
+
+
+def _input() -> TextIO:
+    """Return standard input, in which no byte is an error of its own."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    return sys.stdin
 
 
 def _say(line: str) -> None:
@@ -76,3 +86,15 @@ def _kgp(args: argparse.Namespace, seconds: float) -> int:
     )
     warm_up(minds)
     return Client(settings, minds, _say).run()
+
+
+def _mankalah(args: argparse.Namespace, seconds: float) -> int:
+    from agents.base import make_agent
+    from agents.protocols import mankalah
+    from agents.protocols.minds import own_seconds, warm
+
+    began = time.monotonic()
+    agent = make_agent(args.agent, args.seed)
+    seconds = own_seconds(args.agent, agent) or seconds
+    warm(agent, [mankalah.RULES])
+    return mankalah.play(agent, _input(), sys.stdout, seconds, began)
