@@ -18,13 +18,12 @@ from agents.alphabeta.search import Table
 from agents.base import check_range, check_running
 from agents.exported import OnnxEvaluator
 from agents.mcts import SearchConfig
-from agents.nets import ONNX, check_rules, find_net, shipped_for
+from agents.nets import ONNX, check_rules, find_net, plain_rules, shipped_for
 from agents.solver import Solver
 from agents.solver.prover import INTERRUPTED, MAX_MEMORY, Budget
 from agents.timed import TimedSearch
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
-from kalah_env.options import EarlyStop
 from kalah_env.rules import Rules, rules_hash, side_pits
 
 LATENCY = 0.003  # seconds of the limit that are left for what comes before and after thinking
@@ -39,7 +38,7 @@ class _Mind:
     """What the bot has for one rule set: a table, a solver, a search with a network, or alpha-beta."""
 
     def __init__(self, rules: Rules, net: Path | None, memory: int, sign_weight: float) -> None:
-        self.rules = rules = _plain(rules)
+        self.rules = rules = plain_rules(rules)
         exact = packed.unsuitable(rules) is None
         # The largest endgame table at hand that leaves room for the rest.
         self.table = endgame.find_or_make(rules, TABLE_BYTES) if exact else None
@@ -71,16 +70,6 @@ class _Mind:
         assert self.memory is not None
         best = alphabeta(self.rules, state[None], ms=max(1, round(1000 * left)), tables=[self.memory]).best
         return int(best[0].argmax()), "alphabeta"
-
-
-def _plain(rules: Rules) -> Rules:
-    """Return rules with the same wins and boards that network and exact parts serve, or these rules.
-
-    A store over half decides a game, but not who wins it; and where stores are sown no position comes
-    back, so that games end long before a usual limit of plies.
-    """
-    plain = rules._replace(early_stop=int(EarlyStop.NO), ply_limit=0)
-    return plain if packed.unsuitable(plain) is None else rules
 
 
 def _solver_seeds(seconds: float) -> float:
@@ -132,7 +121,7 @@ class BotAgent:
     def _file(self, rules: Rules) -> Path | None:
         """Return the ONNX file to play these rules with, or None where there is none."""
         if self.net is None:
-            folder = shipped_for(_plain(rules))
+            folder = shipped_for(plain_rules(rules))
             return folder and folder / ONNX
         if Path(self.net).suffix == ".onnx":
             return Path(self.net)

@@ -15,14 +15,14 @@ from kalah_env.rules import Rules, parse_rules
 
 
 class OnnxEvaluator:
-    """Evaluates states with an exported network; its metadata holds the rules and the shape."""
+    """Evaluates states with an exported network, a file or its bytes; its metadata holds the rules."""
 
-    def __init__(self, path: str, sign_weight: float = 0.25, threads: int = 1) -> None:
+    def __init__(self, path: str | bytes, sign_weight: float = 0.25, threads: int = 1) -> None:
         try:
             import onnxruntime
         except ImportError:
             raise KalahError('onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".') from None
-        if not Path(path).is_file():
+        if isinstance(path, str) and not Path(path).is_file():
             raise KalahError(f"onnx: there is no file {path!r}; `kalah export` makes one.")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -37,7 +37,8 @@ class OnnxEvaluator:
             raise
         except Exception as error:  # onnxruntime's errors share no base class
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise KalahError(f"onnx: {path!r} is no network of `kalah export` ({why}).") from None
+            what = repr(path) if isinstance(path, str) else "what was given"
+            raise KalahError(f"onnx: {what} is no network of `kalah export` ({why}).") from None
         self.sign_weight = sign_weight
 
     def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

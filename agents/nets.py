@@ -8,7 +8,9 @@ import hashlib
 import json
 from pathlib import Path
 
+from agents import packed
 from kalah_env.errors import KalahError
+from kalah_env.options import EarlyStop
 from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash
 
@@ -56,3 +58,13 @@ def shipped_for(rules: Rules) -> Path | None:
         if can_play(trained, rules) and (file.parent / ONNX).is_file():
             found.append((abs(trained.seeds - rules.seeds), file.parent.name, file.parent))
     return min(found)[2] if found else None
+
+
+def plain_rules(rules: Rules) -> Rules:
+    """Return rules with the same wins and boards that network and exact parts serve, or these rules.
+
+    A store over half decides a game, but not who wins it; and where stores are sown no position comes
+    back, so that games end long before a usual limit of plies.
+    """
+    plain = rules._replace(early_stop=int(EarlyStop.NO), ply_limit=0)
+    return plain if packed.unsuitable(plain) is None else rules

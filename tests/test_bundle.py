@@ -1,0 +1,118 @@
+"""A bot in one file, started where there is nothing but Python, NumPy and ONNX Runtime."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kalah_env import batch, engine
+from kalah_env.errors import KalahError
+from kalah_env.rules import parse_rules
+from train import bundle
+from train.suites import ILLEGAL, load_suite
+
+NEEDED = ("numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google", "packaging")
+NET = "kalah-6x4"
+
+
+@pytest.fixture(scope="module")
+def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("bundle") / "bot.pyz"
+    bundle.bundle_checkpoint(NET, str(file))
+    return file
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a Python that has only what a bundle needs."""
+    site = tmp_path_factory.mktemp("site")
+    ours = Path(np.__file__).parent.parent
+    for name in NEEDED:
+        if (ours / name).exists():
+            (site / name).symlink_to(ours / name)
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
+        "PYTHONPATH": str(site)
+    }
+
+
+def run(environment: dict[str, str], *arguments: str, told: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-S", *arguments]
+    return subprocess.run(command, env=environment, input=told, capture_output=True, text=True, timeout=120)
+
+
+def test_the_bare_python_has_no_compiler(bare: dict[str, str]) -> None:
+    found = run(bare, "-c", "import importlib.util as u; print(u.find_spec('numba'), u.find_spec('torch'))")
+    assert found.stdout == "None None\n"
+
+
+def test_a_bundle_is_small_and_the_same_each_time(bot: Path, tmp_path: Path) -> None:
+    assert bot.stat().st_size < 4_000_000
+    assert bundle.bundle_checkpoint(NET, str(tmp_path / "again.pyz"))["bytes"] == bot.stat().st_size
+    assert (tmp_path / "again.pyz").read_bytes() == bot.read_bytes()
+    names = zipfile.ZipFile(bot).namelist()
+    assert {"agents/bundle.onnx", "agents/tree.py", "kalah_env/engine.py", "__main__.py"} <= set(names)
+    assert not [name for name in names if "solver" in name or "network" in name or "vector" in name]
+
+
+def test_it_speaks_a_protocol_without_a_compiler(bot: Path, bare: dict[str, str]) -> None:
+    told = "START;South\nCHANGE;1;7,7,7,7,7,7,7,0,0,8,8,8,8,8,8,1;OPP\nEND\n"
+    found = run(bare, str(bot), "--protocol", "mankalah", "--ms", "50", told=told)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout in [f"MOVE;{pit}\n" for pit in range(1, 8)]
+
+
+def test_it_plays_well_with_its_network_and_sensibly_without(bot: Path, bare: dict[str, str]) -> None:
+    suite = load_suite("kalah-6x4/tune")
+    counted = [i for i, values in enumerate(suite.values) if len(set(values[values != ILLEGAL])) > 2][:20]
+    other = parse_rules("kalah:pits=4,seeds=3")
+    states = batch.new_games(other, 1)  # pit 2 ends in the store; so do five plies in a row
+    program = (
+        "import sys, json; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np\nfrom agents.bundled import BundledAgent\n"
+        "from kalah_env.rules import parse_rules\n"
+        "bot = BundledAgent(ms=250)\n"
+        "for rules, rows in json.load(sys.stdin):\n"
+        "    print(bot.act(parse_rules(rules), np.array(rows, np.int16)).tolist())\n"
+    )
+    asked = [
+        ["kgp:pits=6,seeds=4", suite.states[counted].tolist()],
+        ["kalah:pits=4,seeds=3", states.tolist()],
+    ]
+    found = run(bare, "-W", "ignore", "-c", program, str(bot), told=json.dumps(asked))
+    assert found.returncode == 0, found.stderr
+    actions, without = map(json.loads, found.stdout.splitlines())
+    regrets = [suite.values[i].max() - suite.values[i][a] for i, a in zip(counted, actions, strict=True)]
+    assert np.mean(regrets) < 0.7  # greedy has 3, chance 5, the network alone .5
+    after = states[0].copy()
+    engine.play(other, after, without[0])
+    assert batch.sides(other, after) == engine.SOUTH  # it took the free move
+
+
+def test_with_a_compiler_it_unpacks_itself_once(bot: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"KALAH_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        command = [sys.executable, str(bot), "--help"]
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert (found.returncode, found.stderr) == (0, "")
+        assert "--protocol" in found.stdout
+        (folder,) = tmp_path.glob("bundle-*")
+        assert (folder / "whole").is_file()
+        assert (folder / "agents" / "tree.py").is_file()
+        (folder / "agents" / "mine").write_text("kept")
+    assert (folder / "agents" / "mine").read_text() == "kept"
+
+
+def test_a_bundle_needs_its_ending_and_a_place(tmp_path: Path) -> None:
+    with pytest.raises(KalahError, match=r"ending in \.pyz"):
+        bundle.bundle_checkpoint(NET, str(tmp_path / "bot.zip"))
+    with pytest.raises(KalahError, match="cannot be written"):
+        bundle.bundle_checkpoint(NET, str(tmp_path / "no" / "bot.pyz"))
+    from agents.bundled import BundledAgent
+
+    with pytest.raises(KalahError, match="this is no bundle"):
+        BundledAgent()
