@@ -71,9 +71,9 @@ def test_it_plays_well_with_its_network_and_sensibly_without(bot: Path, bare: di
     suite = load_suite("kalah-6x4/tune")
     counted = [i for i, values in enumerate(suite.values) if len(set(values[values != ILLEGAL])) > 2][:20]
     other = parse_rules("kalah:pits=4,seeds=3")
-    ends = random_positions(other, 400, 8, 14)
+    ends = random_positions(other, 600, 16, 1)
     few = batch.legal_masks(other, ends).sum(1) > 1
-    few &= ends[:, :4].sum(1) + ends[:, 5:9].sum(1) < 6
+    few &= ends[:, :4].sum(1) + ends[:, 5:9].sum(1) < 8
     states = ends[few][:8]
     program = (
         "import sys, json; sys.path.insert(0, sys.argv[1])\n"

@@ -44,7 +44,9 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path, spec: str, optimiser: dict)
     replay.add(0, rows)
     config = LearnerConfig(batch=64, samples_per_row=1, rate=3e-3, weight_decay=0.0, average=0.9, **optimiser)
     learner = Learner(rules, NetConfig.for_rules(rules, 64, 2), config, "cpu", 0)
+    begun = {name: parameter.clone() for name, parameter in learner.net.named_parameters()}
     before = learner.run(replay, 64 * 10, 0.0)
+    assert not [name for name, old in begun.items() if torch.equal(old, learner.net.get_parameter(name))]
     learner.run(replay, 64 * 600, 0.0)
     after = learner.run(replay, 64 * 10, 0.9)
     assert before["margin_loss"] > 1.0
