@@ -34,7 +34,6 @@ ARMS: dict[str, list[str]] = {
     "final margins as value targets": ["selfplay.value_target=final"],
     "visit counts as policy targets": ["selfplay.policy_target=visits"],
     "8 simulations": ["selfplay.simulations=[8]"],
-    "16 simulations": ["selfplay.simulations=[16]"],
     "64 simulations": ["selfplay.simulations=[64]"],
     "width 64": ["net.width=64"],
     "width 256": ["net.width=256"],
@@ -43,6 +42,7 @@ ARMS: dict[str, list[str]] = {
     "no endgame table": ["selfplay.endgame=0"],
     "no random openings": ["selfplay.random_plies=0"],
     "no forks": ["selfplay.fork=0.0"],
+    "AdamW alone": ["learner.optimiser=adamw", "learner.weight_decay=0.0001"],
     "neither openings nor forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
 }
 AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
