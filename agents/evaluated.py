@@ -1,4 +1,4 @@
-"""Agents that play with an evaluator: the policy head's best move, or a search.
+"""Agents that play with an evaluator: the policy head's best move, or a search by number or by the clock.
 
 Nothing here knows what evaluates: torch (`neural.py`) or ONNX Runtime (`exported.py`).
 """
@@ -11,17 +11,20 @@ from agents import endgame
 from agents.base import check_range
 from agents.mcts import Search, SearchConfig
 from agents.nets import check_rules
+from agents.timed import TimedSearch
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 
+MAX_MS = 10**7
 MAX_SIMULATIONS = 100_000  # trees are allocated whole: 100 games of so many take some 3 GB
 
 
 class EvaluatorAgent:
     """Plays with an evaluator: the policy head's best legal move, or a search without noise.
 
-    seeds: of the endgame table that the search sees, made where there is none; 0 takes none.
+    sims: simulations of each position, 0 for none; ms: milliseconds of each position in their place; seeds:
+    of the endgame table that the search sees, made where there is none; 0 takes none.
     """
 
     def __init__(
@@ -30,20 +33,31 @@ class EvaluatorAgent:
         trained: Rules,
         spec: str,
         sims: int,
+        ms: int,
         search: str,
         seeds: int,
         seed: int | None,
     ) -> None:
         check_range("agent net: sims", sims, 0, MAX_SIMULATIONS)
+        check_range("agent net: ms", ms, 0, MAX_MS)
         check_range("agent net: sign_weight", evaluate.sign_weight, 0, 1)
-        if seeds and not sims:
-            raise KalahError(f"agent {spec}: endgame={seeds} is for a search; give sims= as well.")
-        self.spec = spec + (f",sims={sims}" if sims else "") + (f",endgame={seeds}" if seeds else "")
+        if sims and ms:
+            raise KalahError(f"agent {spec}: sims={sims} and ms={ms} are two limits; give one of them.")
+        if ms and search != "gumbel":
+            raise KalahError(
+                f"agent {spec}: search={search} counts its simulations; give sims= in place of ms=."
+            )
+        if seeds and not (sims or ms):
+            raise KalahError(f"agent {spec}: endgame={seeds} is for a search; give sims= or ms= as well.")
+        limit = f",sims={sims}" if sims else f",ms={ms}" if ms else ""
+        self.spec = f"{spec}{limit}{f',endgame={seeds}' if seeds else ''}"
         self.trained = trained
         self.evaluate = evaluate
-        config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
-        table = endgame.obtain(trained, seeds) if seeds else None
-        self.search = Search(config, table) if sims else None
+        self.config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
+        self.table = endgame.obtain(trained, seeds) if seeds else None
+        self.search = Search(self.config, self.table) if sims else None
+        self.ms = ms
+        self._clocked: dict[Rules, TimedSearch] = {}
         self.rng = np.random.default_rng(seed)
 
     def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:
@@ -51,5 +65,17 @@ class EvaluatorAgent:
         check_rules(self.spec, self.trained, rules)
         if self.search:
             return self.search.run(rules, states, self.evaluate, self.rng).actions.copy()
+        if self.ms:
+            return self._by_the_clock(rules, states)
         logits, _ = self.evaluate(rules, states)
         return np.where(batch.legal_masks(rules, states) > 0, logits, -np.inf).argmax(1)
+
+    def _by_the_clock(self, rules: Rules, states: np.ndarray) -> np.ndarray:
+        if rules not in self._clocked:
+            self._clocked[rules] = TimedSearch(rules, self.evaluate, self.table, self.config)
+        search = self._clocked[rules]
+        masks = batch.legal_masks(rules, states)
+        actions = masks.argmax(axis=1).astype(np.int64)
+        for b in np.flatnonzero(masks.sum(axis=1) > 1):
+            actions[b] = search.run(states[b], self.ms / 1000).action
+        return actions

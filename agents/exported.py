@@ -50,17 +50,18 @@ class OnnxEvaluator:
 
 
 class OnnxAgent(EvaluatorAgent):
-    """`onnx:FILE[,sims=64][,search=gumbel|puct][,endgame=16][,seed=]`: an exported network."""
+    """`onnx:FILE[,sims=64|ms=100][,search=gumbel|puct][,endgame=16][,seed=]`: an exported network."""
 
     def __init__(
         self,
         path: str,
         *,
         sims: int = 0,
+        ms: int = 0,
         search: str = "gumbel",
         sign_weight: float = 0.25,
         endgame: int = 0,
         seed: int | None = None,
     ) -> None:
         evaluate = OnnxEvaluator(path, sign_weight)
-        super().__init__(evaluate, evaluate.rules, f"onnx:{path}", sims, search, endgame, seed)
+        super().__init__(evaluate, evaluate.rules, f"onnx:{path}", sims, ms, search, endgame, seed)

@@ -94,13 +94,14 @@ class TorchEvaluator:
 
 
 class NetAgent(EvaluatorAgent):
-    """`net:PATH[,sims=64][,search=gumbel|puct][,endgame=16][,device=auto|cpu|cuda][,seed=]`."""
+    """`net:PATH[,sims=64|ms=100][,search=gumbel|puct][,endgame=16][,device=auto|cpu|cuda][,seed=]`."""
 
     def __init__(
         self,
         path: str,
         *,
         sims: int = 0,
+        ms: int = 0,
         search: str = "gumbel",
         device: str = "auto",
         sign_weight: float = 0.25,
@@ -109,4 +110,4 @@ class NetAgent(EvaluatorAgent):
     ) -> None:
         net, rules = load_net(path)
         evaluate = TorchEvaluator(net, device, sign_weight)
-        super().__init__(evaluate, rules, f"net:{path}", sims, search, endgame, seed)
+        super().__init__(evaluate, rules, f"net:{path}", sims, ms, search, endgame, seed)

@@ -15,7 +15,8 @@ from agents.base import make_agent
 from kalah_env import KalahError, batch, engine, parse_rules, text
 from kalah_env.records import parse_record, replay
 from kalah_env.rules import PRESET_NAMES, num_actions
-from train.arena import make_openings, play_pairs, run_arena
+from train.arena import balanced_openings, make_openings, play_pairs, run_arena
+from train.suites import ILLEGAL, load_suite
 
 KALAH = parse_rules("kalah")
 SMALL = parse_rules("kalah:pits=3,seeds=2")
@@ -94,6 +95,31 @@ def test_no_opening_at_all_leaves_the_start():
     over = text.parse_position("<1,1,0,0,1> N", rules)
     with pytest.raises(KalahError, match="over"):
         make_openings(rules, 4, 0, over)
+
+
+def test_balanced_openings_are_near_a_draw_and_fullest_first():
+    suite = load_suite("kalah-6x3/tune")
+    rules = suite.rules
+    openings = balanced_openings(suite, rules, 30, 2)
+    assert openings.shape == (30, batch.state_size(rules))
+    assert (batch.statuses(rules, openings) == engine.RUNNING).all()
+    assert (batch.extras(rules, openings)[:, engine.PLY] == 0).all()
+    values = {state.tobytes(): max(found[found != ILLEGAL]) for state, found in zip(*suite[1:3], strict=True)}
+    assert all(abs(values[state.tobytes()]) <= 2 for state in openings)
+    left = openings[:, :6].sum(1) + openings[:, 7:13].sum(1)
+    assert (np.diff(left) <= 0).all()
+    everything = balanced_openings(suite, rules, 10**6, 2)
+    assert len(everything) == sum(abs(value) <= 2 for value in values.values())
+    with pytest.raises(KalahError, match="no position of the openings is within -1 seeds"):
+        balanced_openings(suite, rules, 30, -1)
+    with pytest.raises(KalahError, match="openings are of kalah:seeds=3, the games of kalah"):
+        balanced_openings(suite, KALAH, 30, 2)
+
+
+def test_openings_that_are_given_are_played():
+    openings = make_openings(SMALL, 3, 5)
+    answer = run_arena(["greedy", "random"], SMALL, 100, openings=openings)
+    assert (answer["openings"], answer["results"][0]["games"]) == (3, 6)
 
 
 def test_each_opening_is_played_with_both_seats():

@@ -93,6 +93,29 @@ def test_timed_search_with_a_table_leaves_nothing_to_the_network() -> None:
         assert is_best(RULES, state, found.action, memo)
 
 
+def test_a_net_by_the_clock_keeps_to_it_and_says_what_it_is(folder: Path) -> None:
+    states = choices(RULES, 20, 3)
+    for spec in (f"net:{folder},ms=40", f"onnx:{folder / nets.ONNX},ms=40,endgame=6"):
+        agent = make_agent(spec)
+        assert agent.spec == spec
+        agent.act(RULES, states[:1])  # compiles
+        began = time.monotonic()
+        actions = agent.act(RULES._replace(seeds=9), batch.new_games(RULES._replace(seeds=9), 10))
+        assert 0.3 < time.monotonic() - began < 4
+        assert len(set(actions.tolist())) == 1
+    memo: dict = {}
+    for state, action in zip(states, make_agent(f"net:{folder},ms=200").act(RULES, states), strict=True):
+        assert is_best(RULES, state, action, memo)
+    for spec, said in (
+        ("sims=4,ms=4", "sims=4 and ms=4 are two limits"),
+        ("ms=4,search=puct", "give sims= in place of ms="),
+        ("endgame=4", "give sims= or ms= as well"),
+        ("ms=-1", "ms=-1 is out of range"),
+    ):
+        with pytest.raises(KalahError, match=said):
+            make_agent(f"net:{folder},{spec}")
+
+
 def test_moves_given_up_early_are_not_chosen() -> None:
     """One move's network value is flattered at first sight, and found out by what follows."""
     rules = parse_rules("kalah:pits=4,seeds=3")

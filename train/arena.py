@@ -18,9 +18,10 @@ from agents.base import Agent, make_agent, make_rng
 from kalah_env import batch, engine, text
 from kalah_env.checks import MAX_SEED, whole_numbers
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, format_rules, num_actions
+from kalah_env.rules import Rules, format_rules, num_actions, side_pits
 from train import rating
 from train.files import check_target, replacing
+from train.suites import Suite
 
 Array = np.ndarray
 Progress = Callable[[str, int, int], None]  # what is played, games finished, games in all
@@ -59,6 +60,26 @@ def make_openings(
             found.setdefault(state.tobytes(), state)
         barren = barren + 1 if len(found) == before else 0
     return np.array(list(found.values())[:count] or [root])
+
+
+def balanced_openings(suite: Suite, rules: Rules, count: int, within: int) -> Array:
+    """Return up to `count` positions of a suite whose value is at most `within` seeds from a draw: (K, S).
+
+    Those with most seeds on board come first. `KalahError` where the suite is of other rules, or has none.
+    """
+    if suite.rules._replace(preset=0) != rules._replace(preset=0):
+        raise KalahError(
+            f"arena: the openings are of {format_rules(suite.rules)}, the games of {format_rules(rules)}."
+        )
+    values = suite.values.max(axis=1)  # what is illegal is below every value
+    even = np.flatnonzero(np.abs(values) <= within)
+    if not len(even):
+        raise KalahError(f"arena: no position of the openings is within {within} seeds of a draw.")
+    half = side_pits(rules) + 1
+    stores = suite.states[even][:, [half - 1, 2 * half - 1]].sum(axis=1)
+    openings = suite.states[even[np.argsort(stores, kind="stable")]][:count].copy()
+    batch.extras(rules, openings)[:, engine.PLY] = 0
+    return openings
 
 
 def _random_games(rules: Rules, root: Array, plies: Array, rng: np.random.Generator) -> Array:
@@ -154,15 +175,16 @@ def run_arena(
     seed: int = 0,
     *,
     start: Array | None = None,
+    openings: Array | None = None,
     against_first: bool = False,
     records: Path | str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Play `games` games between each two agents and return the object of `kalah arena --json`.
 
-    All pairings play the same openings. Agent i gets the seed `seed + i` unless its text names one.
-    `against_first` plays the first agent against each of the others only. `records` is a file that
-    gets every game as a JSON line, written at the end in one go.
+    All pairings play the same openings: `openings: (K, S)`, or random ones from `start`. Agent i gets the
+    seed `seed + i` unless its text names one. `against_first` plays the first agent against each of the
+    others only. `records` is a file that gets every game as a JSON line, written at the end in one go.
     """
     if len(specs) < 2:
         raise KalahError(f"arena: {len(specs)} agent given; give two or more.")
@@ -171,7 +193,8 @@ def run_arena(
     target = None if records is None else check_target("arena: records", records)
     keys = _keys(specs)
     players = [make_agent(spec, (seed + i) % (MAX_SEED + 1)) for i, spec in enumerate(specs)]
-    openings = make_openings(rules, games // 2, seed, start)
+    if openings is None:
+        openings = make_openings(rules, games // 2, seed, start)
     points = np.zeros((len(specs), len(specs)))
     results, lines = [], []
     for a, b in itertools.combinations(range(len(specs)), 2):

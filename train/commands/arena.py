@@ -4,8 +4,11 @@ import argparse
 import sys
 from typing import Any
 
+from kalah_env.errors import KalahError
+from kalah_env.rules import START
 from train.commands import add_json, add_rules, add_seed, add_start, print_json, print_table, whole
 
+WITHIN = 2  # seeds from a draw of `--balanced`
 HELP = "Play paired games (random openings x 2 seats) between each two agents and rate them in Elo."
 EXAMPLE = "kalah arena greedy random alphabeta:depth=4 --rules kalah --games 200"
 
@@ -26,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--records", metavar="FILE", help="write all games there as JSON lines")
     add_start(parser)
+    parser.add_argument(
+        "--balanced",
+        metavar="SUITE",
+        help=f"open with positions of a suite that are within {WITHIN} seeds of a draw, fullest boards first",
+    )
     add_seed(parser)
     add_json(parser)
 
@@ -34,15 +42,22 @@ def run(args: argparse.Namespace) -> int:
     """Play and print."""
     from kalah_env.rules import parse_rules
     from kalah_env.text import parse_position
-    from train.arena import run_arena
+    from train.arena import balanced_openings, run_arena
+    from train.suites import load_suite
 
     rules = parse_rules(args.rules)
+    openings = None
+    if args.balanced:
+        if args.start != START:
+            raise KalahError("arena: --start and --balanced both say where games begin; give one of them.")
+        openings = balanced_openings(load_suite(args.balanced, rules), rules, args.games // 2, WITHIN)
     answer = run_arena(
         args.agents,
         rules,
         args.games,
         args.seed,
         start=parse_position(args.start, rules),
+        openings=openings,
         against_first=args.against_first,
         records=args.records,
         progress=_progress if sys.stderr.isatty() else None,
