@@ -1,16 +1,9 @@
-r"""Games as text to read: tags, numbered turns, comments, result. The page on it: docs/RECORDS.md.
+"""Games as text to read: tags, numbered turns, comments, result. The page on it: docs/RECORDS.md.
 
-    [South "Ann"]
-    [North "bot:ms=100"]
-    [Rules "kalah"]
-    [Result "*"]
-
-    1. 3, {a free move} 6 5,2 2. 1 *
-
-A number stands before the turn of who began, and covers the answer; moves that one player makes in a row
-are joined by commas. Tags `Rules` and, where it is not the usual one, `Start` say what is played; `Result`
-is seeds south-north (`1-0`, `0-1` where only the win counts), `*` for a game without result. Not here:
-JSON lines (`records.py`), files (`kalah replay`).
+`[Rules "kalah"] 1. 3, {a free move} 6 5,2 2. 1 *`: a number stands before the turn of who began, and covers
+the answer; moves that one player makes in a row are joined by commas. Tags, each on its line, say what is
+played (`Rules`, `Start`) and how it ended: seeds south-north (`1-0`, `0-1` where only the win counts), `*`
+without result. Not here: JSON lines (`records.py`), files (`kalah replay`).
 """
 
 import json
