@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             f"{given[0]} is for --protocol kgp; {args.protocol} talks on standard input and output."
         )
     seconds = (args.ms or MS[args.protocol]) / 1000
-    return {"kgp": _kgp, "mankalah": _mankalah}[args.protocol](args, seconds)
+    return {"kgp": _kgp, "mankalah": _mankalah, "uci": _uci}[args.protocol](args, seconds)
 
 
 def _input() -> TextIO:
@@ -96,5 +96,11 @@ def _mankalah(args: argparse.Namespace, seconds: float) -> int:
     began = time.monotonic()
     agent = make_agent(args.agent, args.seed)
     seconds = own_seconds(args.agent, agent) or seconds
-    warm(agent, [mankalah.RULES])
+    warm(agent, [mankalah.RULES._replace(pits=3, seeds=2), mankalah.RULES])
     return mankalah.play(agent, _input(), sys.stdout, seconds, began)
+
+
+def _uci(args: argparse.Namespace, seconds: float) -> int:
+    from agents.protocols.uci import Engine
+
+    return Engine(args.agent, seconds, sys.stdout, seed=args.seed).run(_input())
