@@ -12,6 +12,7 @@ from train.commands import add_seed, whole
 HELP = "Play as a bot: kgp connects to a server; mankalah and uci talk on standard input and output."
 EXAMPLE = "kalah engine --protocol kgp --url tcp://localhost:2671 --agent bot --name kalah-env"
 PROTOCOLS = ("kgp", "mankalah", "uci")
+AGENTS = {"kgp": "bot:memory=64", "mankalah": "bot", "uci": "bot"}  # kgp: several at once, in 1 GiB
 MS = {"kgp": 2000, "mankalah": 5000, "uci": 1000}
 _KGP_ONLY = ("url", "token", "name", "authors", "mode", "problems", "tries", "verbose")
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     times = ", ".join(f"{name} {ms}" for name, ms in MS.items())
     parser.add_argument("--protocol", required=True, choices=PROTOCOLS, help="what is spoken")
-    parser.add_argument("--agent", metavar="AGENT", default="bot", help="an agent's text (bot)")
+    parser.add_argument("--agent", metavar="AGENT", help="an agent's text (bot)")
     parser.add_argument(
         "--ms",
         type=whole(1, 10**7),
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise KalahError(
             f"{given[0]} is for --protocol kgp; {args.protocol} talks on standard input and output."
         )
+    args.agent = args.agent or AGENTS[args.protocol]
     seconds = (args.ms or MS[args.protocol]) / 1000
     return {"kgp": _kgp, "mankalah": _mankalah, "uci": _uci}[args.protocol](args, seconds)
 
