@@ -154,6 +154,7 @@ def test_problem_of_the_protocol_page():
     board = "<6,24,8,0,1,0,0,0,1,3,3,3,3,2,0>"
     assert kgp_games.solve_problem(board, 5) == ("<6,26,22,0,0,0,0,0,0,0,0,0,0,0,0>", True)
     assert kgp_games.solve_problem("<6,9,8,0,1,0,0,0,1,3,3,3,3,2,0>", 1)[1] is False
+    assert kgp_games.solve_problem("<3,1,2,1,0,4,0,0,0>", 0) == ("<3,6,2,0,0,0,0,0,0>", False)
     with pytest.raises(KalahError, match="pit 1 of"):
         kgp_games.solve_problem(board, 0)
 

@@ -121,6 +121,14 @@ def test_the_line_leads_to_its_value():
     assert whole > 0
 
 
+def test_a_search_that_is_stopped_at_once_has_looked_one_ply_ahead():
+    control = Control()
+    control.stop()
+    state = parse_position("start", RULES)
+    assert [found.depth for found in iterate(RULES, state, 9, control)] == [1]
+    assert list(iterate(RULES, state, 9, Control(nodes=3))) == []
+
+
 def test_nodes_are_a_limit():
     talk = Talk()
     *infos, best = talk.ask("go nodes 500")
@@ -143,12 +151,15 @@ def test_movetime_is_kept_by_every_agent():
         talk = Talk(agent)
         talk.send("isready")
         talk.until("readyok")
-        taken = []
+        taken, told = [], 0
         for _ in range(3):  # the shortest: the machine may be busy
             began = time.monotonic()
             *infos, best = talk.ask("go movetime 200")
             taken.append(time.monotonic() - began)
-            assert INFO.fullmatch(infos[-1])[4].split()[0] == best.removeprefix("bestmove ")
+            told += len(infos)
+            if infos:  # a busy machine may not get so far
+                assert INFO.fullmatch(infos[-1])[4].split()[0] == best.removeprefix("bestmove ")
+        assert told
         assert 0.15 <= min(taken) < 0.3
         talk.end()
     release.set()
@@ -205,10 +216,10 @@ def test_infinite_thinks_until_stop_and_hears_meanwhile():
 
 
 def test_stop_answers_at_once_though_the_agent_thinks_on():
-    release = threading.Event()
-    talk = Talk(Puppet(lambda _: release.wait(SECONDS) and 5))
+    asked, release = threading.Event(), threading.Event()
+    talk = Talk(Puppet(lambda _: asked.set() or (release.wait(SECONDS) and 5)))
     talk.send("go movetime 60000")
-    talk.until("info depth 3")
+    assert asked.wait(SECONDS)
     best = talk.ask("stop")[-1]
     assert best.startswith("bestmove ")
     assert talk.ask("go depth 2")[-1].startswith("bestmove ")

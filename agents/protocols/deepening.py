@@ -39,6 +39,12 @@ class Control:
         """Let it play so many moves at most."""
         self.numbers[0, LIMIT] = nodes
 
+    def unstopped(self) -> np.ndarray:
+        """Return the numbers for a search that nobody stops from outside."""
+        numbers = self.numbers.copy()
+        numbers[0, STOP] = 0
+        return numbers
+
     def stop(self) -> None:
         """End the search as soon as it looks; from any thread."""
         self.numbers[0, STOP] = 1
@@ -47,7 +53,8 @@ class Control:
 def iterate(rules: Rules, state: np.ndarray, depth: int, control: Control) -> Iterator[Found]:
     """Yield what each ply of iterative deepening finds in a running state (S,), up to `depth` plies.
 
-    Ends where stopped, where the nodes are used up, or where every line has reached the end of the game.
+    Ends where stopped, but for the first ply, where the nodes are used up, or where every line has
+    reached the end of the game.
     """
     depth = min(depth, MAX_DEPTH)
     actions, states = num_actions(rules), np.ascontiguousarray(state[None], np.int16)
@@ -58,7 +65,9 @@ def iterate(rules: Rules, state: np.ndarray, depth: int, control: Control) -> It
     done = np.zeros(1, np.int64)
     table = Table(min(20, max(2, 2 * depth)))
     for ply in range(1, depth + 1):
-        deepen(rules, states, path, order, ply, table.entries, 0, control.numbers, values, exact, done)
+        numbers = control.unstopped() if ply == 1 else control.numbers
+        deepen(rules, states, path, order, ply, table.entries, 0, numbers, values, exact, done)
+        control.numbers[0, [NODES, HORIZON]] = numbers[0, [NODES, HORIZON]]
         if done[0] < ply:
             return
         best = int(np.where(exact[0, 0], values[0, 0], UNKNOWN).argmax())
