@@ -56,6 +56,9 @@ class Puppet(Minds):
         self.act_of = act
         super().__init__("puppet", most)
 
+    def is_new(self, agent, rules):
+        return False
+
     def _make(self):
         self.made += 1
 
@@ -151,6 +154,7 @@ def test_problem_of_the_protocol_page():
     board = "<6,24,8,0,1,0,0,0,1,3,3,3,3,2,0>"
     assert kgp_games.solve_problem(board, 5) == ("<6,26,22,0,0,0,0,0,0,0,0,0,0,0,0>", True)
     assert kgp_games.solve_problem("<6,9,8,0,1,0,0,0,1,3,3,3,3,2,0>", 1)[1] is False
+    assert kgp_games.solve_problem("<3,1,2,1,0,4,0,0,0>", 0) == ("<3,6,2,0,0,0,0,0,0>", False)
     with pytest.raises(KalahError, match="pit 1 of"):
         kgp_games.solve_problem(board, 0)
 
@@ -292,6 +296,34 @@ def test_where_every_agent_is_busy_the_quick_move_stands():
     play = Play(script, agent=Puppet(lambda _: release.wait(SECONDS) and 0, most=1))
     assert play.end() == 0
     assert any("every agent is busy" in line for line in play.said)
+
+
+def test_an_agent_that_has_to_load_first_is_not_late():
+    """On a board it has not seen its first move is asked for with the least time, and is sent at once."""
+    limits = []
+
+    class Loading(Puppet):
+        is_new = Minds.is_new
+
+    def act(state):
+        if len(limits) == 0:
+            time.sleep(0.6)
+        limits.append(minds.agent.ms)
+        return 1
+
+    def script(peer):
+        peer.handshake()
+        other = "<3,0,0,9,9,9,9,9,9>"
+        assert [len(peer.ask(board)) for board in (SMALL, SMALL, other)] == [2, 2, 3]
+        bye(peer)
+
+    minds = Loading(act)
+    minds.agent = minds.first
+    assert Play(script, agent=minds, seconds=0.5).end() == 0
+    assert limits[0] == 25
+    assert limits[1] > 300
+    assert limits[2] == 25
+    assert len(limits) == 4
 
 
 def test_agents_that_fail_leave_the_quick_move():

@@ -55,7 +55,7 @@ def test_a_refused_move_is_sent_again(named):
 
 
 def test_a_server_that_refuses_for_ever_is_not_flooded(monkeypatch):
-    monkeypatch.setattr(kgp_games, "_RETRY", 0.001)
+    monkeypatch.setattr(kgp_games, "_RETRY", 0.0)
 
     def script(peer):
         peer.handshake()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from agents.base import Agent
 from agents.protocols.kgp_wire import Message, Word
 from agents.protocols.minds import Minds, set_ms, warm
 from agents.simple import gains
@@ -186,18 +187,26 @@ class Games:
             self.say(f"state {request.id}: every agent is busy, so the quick move stands")
             return
         try:
-            set_ms(agent, max(LEAST / 2, request.seconds - request.elapsed))
-            action = int(agent.act(rules, state[None].copy())[0])
-            if not engine.is_legal(rules, state, action):
-                raise KalahError(f"agent {agent.spec} answers {action}, which is illegal.")
-            comment = f"{agent.spec}: {format_move(rules, action)} after {request.elapsed:.2f} s"
-            self._move(request, action, comment[:200])
+            if self.minds.is_new(agent, rules):  # it loads what it needs: no time is left for more, maybe
+                self._move(request, self._choose(agent, rules, state, LEAST / 2))
+            if request.elapsed < request.seconds:
+                action = self._choose(agent, rules, state, request.seconds - request.elapsed)
+                comment = f"{agent.spec}: {format_move(rules, action)} after {request.elapsed:.2f} s"
+                self._move(request, action, comment[:200])
         except KalahError as error:
             self.say(f"state {request.id}: {error} The quick move stands.")
         except Exception:  # a bug must not leave the server waiting
             self.say(f"state {request.id}: the quick move stands, after\n{traceback.format_exc()}")
         finally:
             self.minds.give(agent)
+
+    @staticmethod
+    def _choose(agent: Agent, rules: Rules, state: np.ndarray, seconds: float) -> int:
+        set_ms(agent, seconds)
+        action = int(agent.act(rules, state[None].copy())[0])
+        if not engine.is_legal(rules, state, action):
+            raise KalahError(f"agent {agent.spec} answers {action}, which is illegal.")
+        return action
 
     def _move(self, request: _Request, action: int, comment: str = "") -> None:
         messages = [Message("set", (Word("info:comment"), comment))] if comment else []

@@ -7,7 +7,7 @@ MAX_LINE = 2**16
 
 
 def read_lines(source: TextIO) -> Iterator[tuple[str, bool]]:
-    """Yield each line without its end, and whether it is whole: of a longer one only the beginning is kept."""
+    """Yield each line without its end, and whether it is whole: of a long one only the beginning is kept."""
     while line := source.readline(MAX_LINE):
         whole = line.endswith("\n") or len(line) < MAX_LINE
         yield line.rstrip("\r\n"), whole

@@ -64,6 +64,7 @@ class Minds:
         self.made = 0
         self._free = [self._make()]  # a wrong text is noticed at once
         self._changed = threading.Condition()
+        self._seen: set[tuple[int, Rules]] = set()
 
     def _make(self) -> Agent:
         self.made += 1
@@ -73,6 +74,14 @@ class Minds:
     def first(self) -> Agent:
         """The agent that was made first, to look at or warm up before there are games."""
         return self._free[0]
+
+    def is_new(self, agent: Agent, rules: Rules) -> bool:
+        """Say, once, that an agent with a clock has not played these rules: it may have much to load."""
+        key = (id(agent), rules)
+        if key in self._seen or not takes_ms(agent):
+            return False
+        self._seen.add(key)
+        return True
 
     def take(self, seconds: float) -> Agent | None:
         """Return an agent nobody else uses; None if none is free within so many seconds."""

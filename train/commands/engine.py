@@ -12,6 +12,7 @@ from train.commands import add_seed, whole
 HELP = "Play as a bot: kgp connects to a server; mankalah and uci talk on standard input and output."
 EXAMPLE = "kalah engine --protocol kgp --url tcp://localhost:2671 --agent bot --name kalah-env"
 PROTOCOLS = ("kgp", "mankalah", "uci")
+AGENTS = {"kgp": "bot:memory=64", "mankalah": "bot", "uci": "bot"}  # kgp: several at once, in 1 GiB
 MS = {"kgp": 2000, "mankalah": 5000, "uci": 1000}
 _KGP_ONLY = ("url", "token", "name", "authors", "mode", "problems", "tries", "verbose")
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     times = ", ".join(f"{name} {ms}" for name, ms in MS.items())
     parser.add_argument("--protocol", required=True, choices=PROTOCOLS, help="what is spoken")
-    parser.add_argument("--agent", metavar="AGENT", default="bot", help="an agent's text (bot)")
+    parser.add_argument("--agent", metavar="AGENT", help="an agent's text (bot)")
     parser.add_argument(
         "--ms",
         type=whole(1, 10**7),
@@ -50,8 +51,9 @@ def run(args: argparse.Namespace) -> int:
         raise KalahError(
             f"{given[0]} is for --protocol kgp; {args.protocol} talks on standard input and output."
         )
+    args.agent = args.agent or AGENTS[args.protocol]
     seconds = (args.ms or MS[args.protocol]) / 1000
-    return {"kgp": _kgp, "mankalah": _mankalah}[args.protocol](args, seconds)
+    return {"kgp": _kgp, "mankalah": _mankalah, "uci": _uci}[args.protocol](args, seconds)
 
 
 def _input() -> TextIO:
@@ -96,5 +98,11 @@ def _mankalah(args: argparse.Namespace, seconds: float) -> int:
     began = time.monotonic()
     agent = make_agent(args.agent, args.seed)
     seconds = own_seconds(args.agent, agent) or seconds
-    warm(agent, [mankalah.RULES])
+    warm(agent, [mankalah.RULES._replace(pits=3, seeds=2), mankalah.RULES])
     return mankalah.play(agent, _input(), sys.stdout, seconds, began)
+
+
+def _uci(args: argparse.Namespace, seconds: float) -> int:
+    from agents.protocols.uci import Engine
+
+    return Engine(args.agent, seconds, sys.stdout, seed=args.seed).run(_input())
