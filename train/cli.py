@@ -20,6 +20,7 @@ COMMANDS = {
     "replay": "replay game records and say where one is illegal",
     "perft": "count the leaf positions at each depth",
     "play": "play a game in the terminal",
+    "serve": "play and analyse in a browser",
     "solve": "the exact value of a position and of its moves",
     "endgame": "build endgame tables, or list and check them",
     "train": "train a network by self-play",
