@@ -1,6 +1,6 @@
 """The API of `kalah serve`: what it answers, what it refuses, and that nobody waits for another.
 
-Through the framework's test client, without a socket, but for the command itself. The page: `test_browser.py`.
+Through the test client, without a socket, but for the command itself. The page: `test_browser.py`.
 """
 
 import json

@@ -148,10 +148,10 @@ class Thinking:
 
     def warm(self) -> None:
         """Compile what the levels and the analysis need, so that fewer requests wait for it."""
-        game = Game(parse_rules("kalah:pits=3,seeds=2"))
-        for level in LEVELS:
+        game = Game(parse_rules("kalah"))
+        for level in ("easy", "medium", "hard"):
             self.choose(game, level, 0)
-        self.analyse(game, 0.1)
+        self.analyse(game, 0.3)
 
     async def run(self, job: Callable[[], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
         """Return what a job answers; it is not begun if `gone()` says that nobody waits any more."""

@@ -74,8 +74,8 @@ export class Board {
       const [down, right] = tall ? [column, deep - row] : [row + 1, column];
       const style = cell.element.style;
       if (cell.pit === null) {
-        style.gridRow = tall ? column : "1 / -1";
-        style.gridColumn = tall ? "1 / -1" : column;
+        style.gridRow = tall ? column : `1 / span ${deep}`;
+        style.gridColumn = tall ? `1 / span ${deep}` : column;
       } else {
         style.gridRow = down;
         style.gridColumn = right;
@@ -147,7 +147,7 @@ export class Board {
       const mine = worths.filter((worth) => worth.cell === cell.cell);
       cell.worth.replaceChildren(...mine.map((worth) => {
         const badge = document.createElement("b");
-        badge.textContent = `${worth.turn && mine.length > 1 ? `${worth.turn} ` : ""}${worth.exact ? "" : "≈"}${worth.words}`;
+        badge.textContent = `${worth.turn && mine.length > 1 ? `${worth.turn} ` : ""}${worth.exact ? "" : "≈"}${worth.words.replace("-", "−")}`;
         badge.className = `${worth.exact ? "exact" : "guess"}${worth.best ? " best" : ""}`;
         return badge;
       }));

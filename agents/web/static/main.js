@@ -124,7 +124,7 @@ async function evaluate() {
   const proved = found.moves.every((worth) => worth.exact) ? "all proved"
     : found.moves.some((worth) => worth.exact) ? "≈ marks estimates, the others are proved" : "estimates";
   const swap = found.moves.find((worth) => worth.move === "swap");
-  find("worth").textContent = `Best: ${best.move}, worth ${best.exact ? "" : "≈"}${best.words}`
+  find("worth").textContent = `Best: ${best.move}, worth ${best.exact ? "" : "≈"}${best.words.replace("-", "−")}`
     + `${swap && swap !== best ? `; swap ${swap.exact ? "" : "≈"}${swap.words}` : ""}`
     + ` (final margin for who is to move; ${proved}; ${found.seconds.toFixed(1)} s)`;
 }

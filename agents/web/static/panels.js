@@ -65,8 +65,8 @@ export class Moves {
     const made = view.plies.map((ply, i) => item(i + 1, `${i + 1}. ${"SN"[ply.side]} ${ply.move}`, remark(ply), `side${ply.side}`));
     const left = undone.map((move, i) => item(view.plies.length + i + 1, `${view.plies.length + i + 1}. ${move}`, "", "undone"));
     list.replaceChildren(item(0, "Start", "", "start"), ...made, ...left);
-    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-    list.scrollLeft = 0;
+    const now = list.querySelector("[aria-current]"); // scrolled here, since scrollIntoView moves the page too
+    list.scrollTop = now.offsetTop - list.clientHeight / 2;
   }
 }
 

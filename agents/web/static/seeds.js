@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = 5;
 const TURN = 2.39996; // the golden angle: no two seeds of a layer cover each other
-const LAYER = 13;
+const LAYER = 10;
 
 let dealt = 0;
 export const colour = () => (dealt = (dealt * 5 + 3) % 7919) % COLOURS;
@@ -11,7 +11,7 @@ export const colour = () => (dealt = (dealt * 5 + 3) % 7919) % COLOURS;
 function place(k, salt, wide, high) {
   const within = k % LAYER;
   const layer = Math.floor(k / LAYER);
-  const radius = Math.sqrt((within + 0.35) / LAYER) * (0.74 - 0.07 * (layer % 3));
+  const radius = Math.sqrt((within + 0.35) / LAYER) * (0.7 - 0.1 * (layer % 3));
   const angle = within * TURN + salt + layer * 0.8;
   return [radius * wide * Math.cos(angle), radius * high * Math.sin(angle)];
 }
@@ -26,7 +26,7 @@ export function seed(number, x, y, radius) {
 }
 
 // Draw the seeds of a cell; more than `most` are told by the count alone.
-export function draw(svg, colours, { salt = 0, wide = 50, high = 50, radius = 9.5, most = 39 } = {}) {
+export function draw(svg, colours, { salt = 0, wide = 50, high = 50, radius = 11.5, most = 40 } = {}) {
   svg.setAttribute("viewBox", `${-wide} ${-high} ${2 * wide} ${2 * high}`);
   svg.replaceChildren(...colours.slice(0, most).map((number, k) => {
     const [x, y] = place(k, salt, wide, high);
@@ -41,7 +41,7 @@ export function drawStore(svg, colours, upright) {
   svg.replaceChildren(...colours.slice(0, 90).map((number, k) => {
     const [x, y] = place(Math.floor(k / 3), (k % 3) * 1.3, 44, 42);
     const along = ((k % 3) - 1) * 68;
-    return seed(number, upright ? x : x + along, upright ? y + along : y, 9.5);
+    return seed(number, upright ? x : x + along, upright ? y + along : y, 11.5);
   }));
 }
 
