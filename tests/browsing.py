@@ -19,6 +19,7 @@ import uvicorn
 
 from agents.web.guard import Patient
 from agents.web.server import bind, create_app
+from agents.web.thinking import Thinking
 
 # Without these Chromium asks for hosts of its maker.
 FLAGS = [
@@ -71,6 +72,7 @@ def browsing() -> Iterator[Any]:
 
 def picture(path: Path) -> None:
     """Take the README's picture: a game with its evaluation."""
+    Thinking(threads=1).warm()  # compiles, where that is still to be done
     with serving() as url, browsing() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 760})
         page.goto(f"{url}#rules=kalah&moves=3 6 5 1 6 2 4&south=human&north=hard")
