@@ -81,6 +81,7 @@ def _laps(rules: Rules, boards: list[np.ndarray], side: int, action: int) -> lis
         picked = [i for i in taken.tolist() if not low <= i < high] or [last]
         gained = change.copy()
         gained[picked] = board[picked]
+        assert (gained >= 0).all(), "a lap that only gives was expected"  # else the loop had no end
         path, cell = [], last
         while gained.any():
             cell = low + (cell + step - low) % (high - low)
