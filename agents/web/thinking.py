@@ -28,7 +28,7 @@ from kalah_env.rules import parse_rules, rules_hash
 MEMORY = 64  # MiB of a solver's table
 KEPT = 3  # agents and analysts that wait for their next request
 MOST_MS = round(1000 * MAX_SECONDS)
-QUEUE = 16  # requests that may wait for a thread
+QUEUE = 32  # requests that may wait for a thread
 PATIENCE = 30.0  # seconds until a request is told that there is no answer
 # What a text may hold: the most of a number, or nothing but the text itself.
 LIMITS: dict[str, dict[str, int]] = {
