@@ -19,6 +19,7 @@ from agents.nets import ONNX, shipped_for
 from agents.solver import Solver
 from agents.timed import TimedSearch
 from kalah_env import batch, engine, text
+from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, num_actions
 
 PROOF_SHARE = 0.7  # of the time, for the solver; what is left estimates
@@ -67,6 +68,9 @@ class Analyst:
 
     def analyse(self, state: np.ndarray, seconds: float = 1.0) -> Analysis:
         """Return the value of every legal move of a running state (S,) within about so many seconds."""
+        if batch.statuses(self.rules, state) != engine.RUNNING:
+            where = text.format_position(self.rules, state)
+            raise KalahError(f"analysis: in {where} the game is over; give a position with a move.")
         began = time.monotonic()
         legal = batch.legal_masks(self.rules, state[None])[0] == 1
         margins = np.full(num_actions(self.rules), np.nan)
@@ -76,32 +80,39 @@ class Analyst:
             margins[solved] = found.lows[solved]
         exact = np.isfinite(margins)
         if not exact[legal].all():
-            estimates = self._estimate(state, legal, max(0.01, seconds - (time.monotonic() - began)))
+            left = max(0.01, seconds - (time.monotonic() - began))
+            estimates, proved = self._estimate(state, legal, left)
             margins[legal & ~exact] = estimates[legal & ~exact]
+            exact |= proved
         order = sorted(np.flatnonzero(legal).tolist(), key=lambda a: (-margins[a], not exact[a]))
         moves = [MoveValue(text.format_move(self.rules, a), float(margins[a]), bool(exact[a])) for a in order]
         return Analysis(moves, time.monotonic() - began)
 
-    def _estimate(self, state: np.ndarray, legal: np.ndarray, seconds: float) -> np.ndarray:
-        """Return estimated final margins (A,) for the mover of `legal: (A,) bool` actions."""
+    def _estimate(
+        self, state: np.ndarray, legal: np.ndarray, seconds: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return final margins (A,) of the `legal: (A,) bool` actions, and which are exact: (A,) bool."""
+        margins, exact = np.full(len(legal), np.nan), np.zeros(len(legal), np.bool_)
         if self.search is not None and legal.sum() > 1:
-            return self.search.run(state, seconds).utilities * _half(self.rules, state)
-        margins = np.full(len(legal), np.nan)
+            found = self.search.run(state, seconds)
+            return found.utilities * _half(self.rules, state), exact | found.exact
         for action in np.flatnonzero(legal):
             after = state.copy()
             sign = trees.advance(self.rules, after, action)
-            margins[action] = sign * self._estimate_position(after, seconds / legal.sum())
-        return margins
+            margin, exact[action] = self._estimate_position(after, seconds / legal.sum())
+            margins[action] = sign * margin
+        return margins, exact
 
-    def _estimate_position(self, state: np.ndarray, seconds: float) -> float:
-        """Return the estimated final margin for whoever is to move, or moved last."""
+    def _estimate_position(self, state: np.ndarray, seconds: float) -> tuple[float, bool]:
+        """Return the final margin for whoever is to move, or moved last, and whether it is exact."""
         if batch.statuses(self.rules, state) != engine.RUNNING:
-            return float(trees.exact_utility(self.rules, state, 0.0)) * _half(self.rules, state)
+            return float(trees.exact_utility(self.rules, state, 0.0)) * _half(self.rules, state), True
         if self.search is not None:
             found = self.search.run(state, seconds)
-            return float(found.utilities[found.action]) * _half(self.rules, state)
-        # Alpha-beta's value is the difference of stores at its horizon.
-        return float(alphabeta(self.rules, state[None], ms=max(1, round(1000 * seconds))).value[0])
+            return float(found.utilities[found.action]) * _half(self.rules, state), found.exact
+        # Alpha-beta's value is the difference of stores at its horizon, or the final margin.
+        found = alphabeta(self.rules, state[None], ms=max(1, round(1000 * seconds)))
+        return float(found.value[0]), bool(found.solved[0])
 
 
 def _half(rules: Rules, state: np.ndarray) -> float:

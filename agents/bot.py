@@ -57,7 +57,7 @@ class _Mind:
         pits = side_pits(self.rules)
         seeds = int(state[:at].sum()) - int(state[pits]) - int(state[at - 1])
         if self.solver is not None and seeds <= _solver_seeds(seconds):
-            budget = Budget(None, SOLVER_SHARE * (deadline - time.monotonic()))
+            budget = Budget(None, max(0.0, SOLVER_SHARE * (deadline - time.monotonic())))
             action = self.solver.best_action(state, budget)
             if budget.why == INTERRUPTED:
                 raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import action_values
 
 from agents.analysis import Analyst
 from agents.base import make_agent
@@ -39,7 +40,7 @@ def test_estimates_of_the_network_are_near_the_values(kalah: Analyst) -> None:
     on_board = suite.states[:, :6].sum(1) + suite.states[:, 7:13].sum(1)
     for i in np.flatnonzero(on_board > 38)[:12]:
         legal = suite.values[i] != ILLEGAL
-        estimates += kalah._estimate(suite.states[i], legal, 0.05)[legal].tolist()
+        estimates += kalah._estimate(suite.states[i], legal, 0.05)[0][legal].tolist()
         values += suite.values[i][legal].tolist()
     assert np.corrcoef(estimates, values)[0, 1] > 0.8
 
@@ -65,12 +66,24 @@ def test_a_single_move_is_estimated_as_what_follows_it(text: str, kalah: Analyst
     legal = batch.legal_masks(kalah.rules, state[None])[0] == 1
     assert legal.sum() == 1
     value = Solver(kalah.rules, memory=16, threads=1).solve(state).low
-    estimate = kalah._estimate(state, legal, 0.05)[legal.argmax()]
+    estimate = kalah._estimate(state, legal, 0.05)[0][legal.argmax()]
     after = state.copy()
     engine.play(kalah.rules, after, int(legal.argmax()))
     if batch.statuses(kalah.rules, after) == engine.OVER:
         assert estimate == value
     assert abs(estimate - value) < 6
+
+
+def test_without_a_solver_what_ends_the_game_is_exact_all_the_same() -> None:
+    rules = parse_rules("kgp:pits=6,seeds=4")
+    state = parse_position("<6,20,24,0,0,0,0,1,1,0,0,0,0,0,2> S", rules)
+    found = Analyst(rules, memory=16).analyse(state, 0.5)
+    memo: dict = {}
+    values = {format_move(rules, a): v for a, v in action_values(rules, state, memo).items()}
+    assert {m.move: m.margin for m in found.moves} == values
+    assert all(m.exact for m in found.moves)
+    with pytest.raises(KalahError, match="over"):
+        Analyst(rules, memory=16).analyse(parse_position("<6,20,24,0,0,0,0,0,0,0,0,0,0,0,4> S", rules))
 
 
 def test_levels_are_agents_that_can_be_made() -> None:

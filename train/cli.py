@@ -21,6 +21,7 @@ COMMANDS = {
     "perft": "count the leaf positions at each depth",
     "play": "play a game in the terminal",
     "engine": "play as a bot under a protocol: kgp, mankalah, uci",
+    "serve": "play and analyse in a browser",
     "solve": "the exact value of a position and of its moves",
     "endgame": "build endgame tables, or list and check them",
     "train": "train a network by self-play",

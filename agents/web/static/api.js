@@ -1,0 +1,36 @@
+// Asks the server. Every request carries the whole game; what comes back is described at /docs.
+
+async function call(path, body) {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  let answer;
+  try {
+    answer = await fetch(`/api/${path}`, options);
+  } catch {
+    throw new Error("The server does not answer. Is `kalah serve` still running?");
+  }
+  const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}.` }));
+  if (!answer.ok) throw Object.assign(new Error(found.error), { status: answer.status });
+  return found;
+}
+
+export const setup = () => call("setup");
+export const game = (record) => call("game", record);
+
+// A busy server says so at once; an agent's move can wait a little.
+export async function think(record, agent, seed) {
+  for (let tries = 5; ; tries -= 1) {
+    try {
+      return await call("think", { game: record, agent, seed });
+    } catch (error) {
+      if (error.status !== 503 || tries === 0) throw error;
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+}
+
+export const analyse = (record, seconds) => call("analysis", { game: record, seconds });
+export const load = (text) => call("load", { text });

@@ -1,0 +1,130 @@
+// The panels beside the board: a new game, the moves made, sharing and files.
+
+import * as api from "./api.js";
+import { remark } from "./seats.js";
+
+const find = (id) => document.getElementById(id);
+
+export class Setup {
+  // begin(record) starts a game.
+  constructor(setup, begin) {
+    this.presets = new Map(setup.presets.map((preset) => [preset.name, preset]));
+    find("preset").append(...setup.presets.map((preset) => new Option(preset.name)));
+    find("pits").max = setup.most_pits;
+    find("seeds").max = setup.most_seeds;
+    find("preset").addEventListener("change", () => this.fill(this.presets.get(find("preset").value)));
+    for (const id of ["pits", "seeds"]) find(id).addEventListener("input", () => this.write());
+    find("setup").addEventListener("submit", (event) => {
+      event.preventDefault();
+      begin({ rules: find("rules").value, start: find("start").value.trim(), moves: [] });
+    });
+  }
+
+  fill(preset, { pits, seeds } = preset) {
+    find("preset").value = preset.name;
+    find("pits").value = pits;
+    find("seeds").value = seeds;
+    find("about").textContent = `${preset.about} (${preset.source})`;
+    this.write();
+  }
+
+  write() {
+    find("rules").value = `${find("preset").value}:pits=${find("pits").value},seeds=${find("seeds").value}`;
+  }
+
+  // Show the rules of the game that is played.
+  show(view) {
+    const preset = this.presets.get(view.rules.split(":")[0]);
+    const seeds = /[:,]seeds=(\d+)/.exec(view.rules)?.[1] ?? preset.seeds;
+    this.fill(preset, { pits: view.pits, seeds });
+    find("rules").value = view.rules;
+    find("start").value = view.start ?? "";
+  }
+}
+
+export class Moves {
+  // goTo(count) is called when a move is chosen.
+  constructor(goTo) {
+    this.goTo = goTo;
+  }
+
+  show(view, undone) {
+    const list = find("moves");
+    const item = (count, text, note, classes) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      if (note) button.append(Object.assign(document.createElement("small"), { textContent: ` ${note}` }));
+      button.addEventListener("click", () => this.goTo(count));
+      const line = document.createElement("li");
+      line.className = classes;
+      if (count === view.plies.length) button.setAttribute("aria-current", "step");
+      line.append(button);
+      return line;
+    };
+    const made = view.plies.map((ply, i) => item(i + 1, `${i + 1}. ${"SN"[ply.side]} ${ply.move}`, remark(ply), `side${ply.side}`));
+    const left = undone.map((move, i) => item(view.plies.length + i + 1, `${view.plies.length + i + 1}. ${move}`, "", "undone"));
+    list.replaceChildren(item(0, "Start", "", "start"), ...made, ...left);
+    const now = list.querySelector("[aria-current]"); // scrolled here, since scrollIntoView moves the page too
+    list.scrollTop = now.offsetTop - list.clientHeight / 2;
+  }
+}
+
+export class Share {
+  // table: whose game is shared; link(): its address; failed(error) tells what went wrong.
+  constructor(table, link, failed) {
+    this.table = table;
+    this.failed = failed;
+    const on = (id, act) => find(id).addEventListener("click", act);
+    on("copy-position", () => this.copy(find("position").value, "position"));
+    on("copy-link", () => this.copy(link(), "link"));
+    on("set-position", () => this.setPosition());
+    on("download", () => this.download());
+    on("load", () => find("file").click());
+    find("position").addEventListener("keydown", (event) => event.key === "Enter" && this.setPosition());
+    find("file").addEventListener("change", () => this.load());
+  }
+
+  show(view) {
+    find("position").value = view.position;
+    this.record = view.record;
+  }
+
+  say(text) {
+    find("shared").textContent = text;
+  }
+
+  setPosition() {
+    return this.table.begin({ rules: this.table.record.rules, start: find("position").value, moves: [] }, { auto: false });
+  }
+
+  async copy(text, what) {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.say(`The ${what} is copied.`);
+    } catch {
+      this.say(`Copy it yourself: ${text}`);
+    }
+  }
+
+  download() {
+    const anchor = document.createElement("a");
+    anchor.href = URL.createObjectURL(new Blob([`${this.record}\n`], { type: "application/jsonl" }));
+    anchor.download = "kalah.jsonl";
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+  }
+
+  async load() {
+    const [file] = find("file").files;
+    find("file").value = "";
+    if (!file) return;
+    try {
+      const { games } = await api.load(await file.text());
+      await this.table.begin(games[0], { auto: false });
+      this.say(games.length > 1 ? `The first of ${games.length} games in ${file.name}.` : `Loaded ${file.name}.`);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+}

@@ -1,0 +1,179 @@
+"""Agents and analysts for requests: which may be named, kept how long, on how many threads.
+
+A request may ask for agents that read no file of its choosing and stop by themselves within seconds.
+What is costly to make (solver, network, tables) is kept for the next request of the same rules, and
+lent to one thread at a time; only so many are kept, so memory stays flat. Not for training or matches.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from agents.analysis import Analyst
+from agents.base import Agent, make_agent
+from agents.levels import LEVELS, agent_of
+from agents.nets import ONNX
+from agents.web.models import MAX_SECONDS
+from kalah_env import text
+from kalah_env.errors import KalahError
+from kalah_env.game import Game
+from kalah_env.resources import resource_dir
+from kalah_env.rules import parse_rules, rules_hash
+
+MEMORY = 64  # MiB of a solver's table
+KEPT = 3  # agents and analysts that wait for their next request
+MOST_MS = round(1000 * MAX_SECONDS)
+QUEUE = 32  # requests that may wait for a thread
+PATIENCE = 30.0  # seconds until a request is told that there is no answer
+# What a text may hold: the most of a number, or nothing but the text itself.
+LIMITS: dict[str, dict[str, int]] = {
+    "random": {},
+    "greedy": {},
+    "alphabeta": {"depth": 10, "nodes": 10**7, "ms": MOST_MS},
+    "mcts": {"sims": 10_000},
+    "perfect": {"nodes": 10**9, "ms": MOST_MS},
+    "bot": {"ms": MOST_MS},
+    "net": {"sims": 1000},
+    "onnx": {"sims": 1000},
+}
+ADDED = {"perfect": f"ms={MOST_MS},memory={MEMORY}", "bot": f"memory={MEMORY}"}
+FORMS = (
+    *LEVELS,
+    "random",
+    "greedy",
+    *(f"alphabeta:{name}=" for name in LIMITS["alphabeta"]),
+    "mcts:sims=",
+    "perfect:ms=",
+    "bot:ms=,net=NAME",
+    "net:NAME,sims=",
+    "onnx:NAME,sims=",
+)
+
+
+class BusyError(Exception):
+    """Too many requests are thinking; try again later."""
+
+
+class LateError(Exception):
+    """There was no answer in time."""
+
+
+def shipped_nets() -> list[str]:
+    """Return the names of the networks that come with the project."""
+    return sorted(path.parent.name for path in resource_dir("checkpoints").glob("*/config.json"))
+
+
+def safe_spec(asked: str) -> str:
+    """Return the text of an agent that a request may use; `KalahError` says what it may not."""
+    name, colon, rest = agent_of(asked.strip()).partition(":")
+    if name not in LIMITS:
+        raise KalahError(f"agent {asked!r} is not offered here; there are {', '.join((*LEVELS, *LIMITS))}.")
+    items = []
+    for item in rest.split(",") if colon else []:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if (name in ("net", "onnx") and not equals) or (name == "bot" and key == "net"):
+            items.append(_net(name, value or key))
+        elif key not in LIMITS[name]:
+            allowed = ", ".join(f"{key}=" for key in LIMITS[name]) or "nothing"
+            raise KalahError(f"agent {asked!r}: {key!r} cannot be set here; what can be set is {allowed}.")
+        elif not (value.isascii() and value.isdigit() and len(value) < 12 and int(value) > 0):
+            raise KalahError(f"agent {asked!r}: {key}={value} is not a whole number above 0.")
+        elif int(value) > LIMITS[name][key]:
+            raise KalahError(f"agent {asked!r}: {key} is at most {LIMITS[name][key]} here.")
+        else:
+            items.append(f"{key}={int(value)}")
+    if name in ADDED:
+        given = {item.partition("=")[0] for item in items}
+        items += [item for item in ADDED[name].split(",") if item.partition("=")[0] not in given]
+    return f"{name}:{','.join(items)}" if items else name
+
+
+def _net(name: str, net: str) -> str:
+    names = shipped_nets()
+    if net not in names:
+        raise KalahError(f"net {net!r} is none of those that ship with the project: {', '.join(names)}.")
+    if name == "onnx":
+        return str(resource_dir("checkpoints") / net / ONNX)
+    return f"net={net}" if name == "bot" else net
+
+
+class Thinking:
+    """Threads that think, and what they think with."""
+
+    def __init__(self, threads: int = max(2, min(4, os.cpu_count() or 1)), queue: int = QUEUE) -> None:
+        self.pool = ThreadPoolExecutor(threads, "thinking")
+        self.most = threads + queue
+        self.asked = 0  # jobs that wait or run
+        self._kept: list[tuple[tuple[str, str], Any]] = []  # the one used last at the end
+        self._lock = threading.Lock()
+
+    def choose(self, game: Game, asked: str, seed: int) -> str:
+        """Return an agent's move. The same game, agent and seed give the same, except under time limits."""
+        if not game.running:
+            raise KalahError("the game is over: nobody is to move.")
+        spec, state = safe_spec(asked), game.state[None]
+        if spec.partition(":")[0] in ADDED:
+            key = (spec, rules_hash(game.rules))
+            with self._lent(key, lambda: make_agent(spec)) as agent:
+                action = agent.act(game.rules, state)[0]
+        else:  # made anew: what it did before must not change what it does now
+            fresh: Agent = make_agent(spec, (seed + 7919 * len(game.plies)) % 2**31)
+            action = fresh.act(game.rules, state)[0]
+        return text.format_move(game.rules, int(action))
+
+    def analyse(self, game: Game, seconds: float) -> Any:
+        """Return the `Analysis` of the position."""
+        if not game.running:
+            raise KalahError("the game is over: there is no move to analyse.")
+        key = ("analyst", rules_hash(game.rules))
+        with self._lent(key, lambda: Analyst(game.rules, memory=MEMORY)) as analyst:
+            return analyst.analyse(game.state, seconds)
+
+    @contextmanager
+    def _lent(self, key: tuple[str, str], make: Callable[[], Any]) -> Iterator[Any]:
+        """Lend what is kept under `key`, or made now; the one unused longest makes room."""
+        with self._lock:
+            place = next((i for i, (kept, _) in enumerate(self._kept) if kept == key), None)
+            mind = None if place is None else self._kept.pop(place)[1]
+        mind = mind or make()
+        yield mind  # what fails is not kept
+        with self._lock:
+            self._kept.append((key, mind))
+            del self._kept[:-KEPT]
+
+    def warm(self) -> None:
+        """Compile what the levels and the analysis need, so that fewer requests wait for it."""
+        game = Game(parse_rules("kalah"))
+        for level in ("easy", "medium", "hard"):
+            self.choose(game, level, 0)
+        self.analyse(game, 0.3)
+
+    async def run(self, job: Callable[[], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
+        """Return what a job answers; it is not begun if `gone()` says that nobody waits any more."""
+        if self.asked >= self.most:
+            raise BusyError
+        self.asked += 1
+        future = self.pool.submit(job)
+        future.add_done_callback(self._done)
+        waiting = asyncio.wrap_future(future)
+        deadline = time.monotonic() + PATIENCE
+        while not (await asyncio.wait({waiting}, timeout=0.25))[0]:
+            late = time.monotonic() > deadline
+            if late or await gone():
+                waiting.cancel()
+                raise LateError
+        return waiting.result()
+
+    def _done(self, _: Any) -> None:
+        with self._lock:
+            self.asked -= 1
+
+    def close(self) -> bool:
+        """Begin no further job; say whether one is still running."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        return self.asked > 0

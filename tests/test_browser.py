@@ -1,0 +1,246 @@
+"""The page of `kalah serve` in a real browser: played, taken back, analysed, shared, on a phone, by keys.
+
+Skipped where there is no Chromium or Playwright. Small boards, sowing switched off but where it is
+what is tested. The API behind it: `test_web.py`.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
+
+from browsing import browsing, find_chromium, serving
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium: install one, or name it by KALAH_CHROMIUM"
+)
+SMALL = "rules=kalah:pits=2,seeds=2"
+THREE = "rules=kalah:pits=3,seeds=2"
+HUMANS = "south=human&north=human"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Page]:
+    """Yield a page that has asked nobody but our server, and whose scripts have not failed."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800}, accept_downloads=True)
+    context.set_default_timeout(20_000)
+    context.add_init_script("if (location.protocol === 'http:') localStorage.speed ??= '0'")
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: "//127.0.0.1:" in request.url or wrong.append(request.url))
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def open_game(page: Page, url: str, *parts: str) -> None:
+    page.goto("about:blank")  # else another hash is no other page
+    page.goto(f"{url}#{'&'.join(parts)}")
+    page.wait_for_selector("body[data-ready]")
+
+
+def board(page: Page) -> str:
+    return page.locator("#position").input_value()
+
+
+def sow(page: Page, side: int, pit: int) -> None:
+    page.locator(f".pit.side{side}").nth(pit - 1).click()
+
+
+def test_a_whole_game_by_mouse(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    expect(page.locator("#said")).to_have_text("South is to move.")
+    expect(page.locator(".pit.legal")).to_have_count(3)
+    page.locator(".pit.side1").first.click(force=True)  # not his turn: nothing happens
+    sow(page, 0, 2)
+    expect(page.locator("#said")).to_have_text("South plays 2, moves again. South is to move again.")
+    for made in range(2, 40):
+        expect(page.locator("#moves li")).to_have_count(made)
+        if "over" in page.locator("#said").inner_text():
+            break
+        page.locator(".pit.legal").first.click()
+    expect(page.locator("#said")).to_contain_text("The game is over")
+    assert page.locator("#moves li").count() > 4
+
+
+def test_the_agent_answers_and_captures_are_told(page: Page, url: str):
+    open_game(page, url, THREE, "start=<3,0,0,1,0,2,0,4,1> S", "south=human", "north=easy")
+    sow(page, 0, 1)
+    expect(page.locator("#moves")).to_contain_text("1. S 1 captured 5")
+    expect(page.locator("#moves")).to_contain_text("2. N 3")
+    expect(page.locator("#said")).to_have_text("North plays 3. The game is over, 7 to 1: South wins.")
+
+
+def test_undo_redo_and_a_past_move(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    seen = [board(page)]
+    for side, pit in ((0, 2), (0, 1), (1, 1)):
+        sow(page, side, pit)
+        expect(page.locator("#position")).not_to_have_value(seen[-1])
+        seen.append(board(page))
+    page.click("#undo")
+    expect(page.locator("#position")).to_have_value(seen[2])
+    page.click("#redo")
+    expect(page.locator("#position")).to_have_value(seen[3])
+    page.locator("#moves button").nth(1).click()
+    expect(page.locator("#position")).to_have_value(seen[1])
+    page.locator("#moves button").last.click()
+    expect(page.locator("#position")).to_have_value(seen[3])
+    assert page.locator("#redo").is_disabled()
+
+
+def test_undo_goes_back_to_the_human(page: Page, url: str):
+    open_game(page, url, THREE, "south=human", "north=easy")
+    start = board(page)
+    sow(page, 0, 1)
+    expect(page.locator("#moves")).to_contain_text("2. N")
+    expect(page.locator(".pit.side0.legal").first).to_be_visible()
+    page.click("#undo")
+    expect(page.locator("#position")).to_have_value(start)
+
+
+def test_evaluation_marks_what_is_proved(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    page.click("#evaluate")
+    expect(page.locator(".worth b.exact")).to_have_count(3)
+    expect(page.locator(".worth b.best").first).to_be_visible()
+    expect(page.locator("#worth")).to_contain_text("all proved")
+    assert "proved" in (page.locator(".pit.side0").first.get_attribute("aria-label") or "")
+    sow(page, 0, 1)
+    expect(page.locator(".worth b")).to_have_count(0)
+
+
+def test_other_rules(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    page.select_option("#preset", "kgp")
+    page.fill("#pits", "4")
+    page.fill("#seeds", "3")
+    page.click("#setup button[type=submit]")
+    expect(page.locator(".pit")).to_have_count(8)
+    expect(page.locator("#rules-line")).to_have_text("kgp:pits=4,seeds=3")
+    page.click("#setup summary")
+    page.fill("#rules", "kalah:pits=99")
+    page.click("#setup button[type=submit]")
+    expect(page.locator("#error")).to_contain_text("pits")
+    expect(page.locator(".pit")).to_have_count(8)
+
+
+def test_swap_and_directions_are_buttons(page: Page, url: str):
+    open_game(page, url, "rules=mankalah:pits=3,seeds=2", HUMANS)
+    sow(page, 0, 1)
+    page.click("#choices button:has-text('Swap')")
+    expect(page.locator("#moves")).to_contain_text("swap")
+    open_game(page, url, "rules=bao-philos:pits=3", HUMANS)
+    expect(page.locator(".pit")).to_have_count(12)
+    sow(page, 0, 1)
+    expect(page.locator("#choices button")).to_have_count(2)
+    page.click("#choices button >> nth=1")
+    expect(page.locator("#moves")).to_contain_text("1. S 1-")
+
+
+@pytest.mark.parametrize("rules", ["kalah", "kalah:pits=12,seeds=3", "bao-philos"])
+def test_a_narrow_screen_does_not_scroll_sideways(page: Page, url: str, rules: str):
+    page.set_viewport_size({"width": 375, "height": 740})
+    open_game(page, url, f"rules={rules}", HUMANS)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    boxes = [pit.bounding_box() for pit in page.locator(".pit").all()]
+    assert all(box and box["width"] >= 44 and box["height"] >= 40 for box in boxes)
+    page.locator(".pit.legal").first.click()
+    if rules == "bao-philos":
+        page.locator("#choices button").first.click()
+    expect(page.locator("#moves li")).not_to_have_count(1)
+
+
+def test_agent_against_agent(page: Page, url: str):
+    open_game(page, url, THREE, "south=easy", "north=random")
+    expect(page.locator("#moves li")).to_have_count(1)  # waits
+    page.click("#step")
+    expect(page.locator("#moves li")).to_have_count(2)
+    page.wait_for_timeout(300)
+    expect(page.locator("#moves li")).to_have_count(2)
+    page.click("#auto")
+    expect(page.locator("#said")).to_contain_text("The game is over")
+
+
+def test_download_and_load(page: Page, url: str, tmp_path: Path):
+    open_game(page, url, THREE, HUMANS)
+    sow(page, 0, 2)
+    expect(page.locator("#moves li")).to_have_count(2)
+    with page.expect_download() as found:
+        page.click("#download")
+    path = tmp_path / "game.jsonl"
+    found.value.save_as(path)
+    assert json.loads(path.read_text()) == {"rules": "kalah:pits=3,seeds=2", "moves": ["2"]}
+    open_game(page, url, SMALL, HUMANS)
+    page.set_input_files("#file", path)
+    expect(page.locator("#moves")).to_contain_text("1. S 2")
+    path.write_text("no game")
+    page.set_input_files("#file", path)
+    expect(page.locator("#error")).to_contain_text("line 1")
+
+
+def test_positions_and_links(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    page.fill("#position", "<3,1,2,0,3,0,1,0,4> N")
+    page.click("#set-position")
+    expect(page.locator("#said")).to_have_text("North is to move.")
+    sow(page, 1, 1)
+    expect(page.locator("#moves li")).to_have_count(2)
+    before = board(page)
+    page.reload()
+    expect(page.locator("#position")).to_have_value(before)
+    page.fill("#position", "<3,1> N")
+    page.keyboard.press("Enter")
+    expect(page.locator("#error")).to_contain_text("numbers")
+
+
+def test_the_keyboard_alone(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    start = board(page)
+    page.keyboard.press("2")
+    expect(page.locator("#moves")).to_contain_text("1. S 2")
+    page.keyboard.press("u")
+    expect(page.locator("#position")).to_have_value(start)
+    page.keyboard.press("r")
+    expect(page.locator("#position")).not_to_have_value(start)
+    page.locator(".pit.side0").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert "South pit 3" in (page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#moves")).to_contain_text("2. S 3")
+    open_game(page, url, "rules=kalah:pits=12,seeds=1", HUMANS)
+    page.keyboard.type("11")
+    expect(page.locator("#moves")).to_contain_text("1. S 11")
+
+
+def test_sowing_is_shown_seed_by_seed(page: Page, url: str):
+    open_game(page, url, "rules=kalah:pits=3,seeds=3", HUMANS)
+    page.select_option("#speed", "220")
+    sow(page, 0, 2)
+    expect(page.locator(".hand")).to_be_visible()
+    counts = page.locator(".pit.side0 .count")
+    expect(counts.nth(2)).to_have_text("4")
+    assert counts.nth(1).text_content() == "0"
+    expect(page.locator("#moves li")).to_have_count(2)
+    assert page.locator(".hand").count() == 0
+    total = sum(int(text) for text in page.locator(".count").all_text_contents())
+    assert total == 18
