@@ -76,7 +76,7 @@ def test_a_single_move_is_estimated_as_what_follows_it(text: str, kalah: Analyst
 
 def test_without_a_solver_what_ends_the_game_is_exact_all_the_same() -> None:
     rules = parse_rules("kgp:pits=6,seeds=4")
-    state = parse_position("<6,20,24,0,0,0,0,1,1,0,0,0,0,0,2> S", rules)
+    state = parse_position("<6,20,18,0,0,1,0,1,2,0,0,2,1,1,2> S", rules)
     found = Analyst(rules, memory=16).analyse(state, 0.5)
     memo: dict = {}
     values = {format_move(rules, a): v for a, v in action_values(rules, state, memo).items()}
