@@ -77,7 +77,7 @@ def test_a_single_move_is_estimated_as_what_follows_it(text: str, kalah: Analyst
 def test_without_a_solver_what_ends_the_game_is_exact_all_the_same() -> None:
     rules = parse_rules("kgp:pits=6,seeds=4")
     state = parse_position("<6,20,18,0,0,1,0,1,2,0,0,2,1,1,2> S", rules)
-    found = Analyst(rules, memory=16).analyse(state, 0.5)
+    found = Analyst(rules, memory=16).analyse(state, 20.0)  # it ends once all is solved
     memo: dict = {}
     values = {format_move(rules, a): v for a, v in action_values(rules, state, memo).items()}
     assert {m.move: m.margin for m in found.moves} == values
