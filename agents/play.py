@@ -17,6 +17,7 @@ from kalah_env.game import Game, say_ply, say_result
 from kalah_env.rules import Rules, format_rules
 
 HINT_SECONDS = 1.0
+_LONGEST = 500  # characters of a complaint
 _COMMANDS = """\
   undo       take back your last move and what was answered (redo: make it again)
   hint       what your moves are worth
@@ -70,6 +71,9 @@ def play_game(
     except _LeftError as left:
         table.say(f"\n{left} The game stands at {table.position()}.")
         return table.game
+    except KeyboardInterrupt:
+        table.say(f"\nThe game stands at {table.position()}.")
+        raise
     table.say()
     table.say(text.draw_board(game.rules, table.game.state))
     table.say(say_result(game.rules, table.game.state, [table.who(0), table.who(1)]))
@@ -133,7 +137,9 @@ class _Table:
             try:
                 self._do(word.lower(), rest.strip())
             except KalahError as error:
-                self.say(f"{error} Type help for help.")
+                said = str(error)
+                said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ..."
+                self.say(f"{said} Type help for help.")
 
     def _do(self, word: str, rest: str) -> None:
         if word in ("quit", "exit", "q") and not rest:
@@ -142,7 +148,9 @@ class _Table:
             self.save(rest)
         elif word == "load":
             self.load(rest)
-        elif word in self.commands and not rest:
+        elif word in self.commands:
+            if rest:
+                raise KalahError(f"{word} stands alone: nothing is known of {rest!r} behind it.")
             self.commands[word]()
         elif word:
             self.play(f"{word} {rest}".strip())
@@ -200,7 +208,7 @@ def say_value(value: MoveValue) -> str:
     size = f"{abs(value.margin):g}" if value.exact else f"about {abs(value.margin):.1f}"
     if value.exact and value.margin == 0:
         said = "draws"
-    elif value.margin == 0:
+    elif abs(value.margin) < 0.05:
         said = "is about even"
     else:
         said = f"{'wins' if value.margin > 0 else 'loses'} by {size}"

@@ -11,12 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import config
 
 from agents import tree as trees
 from agents.base import check_range, check_running, make_rng
 from kalah_env import batch, engine
-from kalah_env.jit import njit
+from kalah_env.jit import njit, threads_of_numba
 from kalah_env.playout import random_action
 from kalah_env.rules import Rules, num_actions
 
@@ -53,7 +52,7 @@ class RolloutAgent:
         self.spec = f"mcts:sims={sims}"
         self.sims, self.c = sims, c
         self.seed = int(make_rng(seed).integers(2**63))
-        self.threads = int(config.NUMBA_NUM_THREADS)  # pyright: ignore[reportAttributeAccessIssue]
+        self.threads = threads_of_numba()
 
     def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:
         """Return one legal action for each running state: (B, S) int16 -> (B,) int64."""

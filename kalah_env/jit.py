@@ -26,6 +26,7 @@ except ModuleNotFoundError:
     )
 
 PACKAGES = ("kalah_env", "agents", "train")
+COMPILED = numba is not None
 prange: Any = range if numba is None else numba.prange
 KEPT_CACHES = 12  # folders of older sources that stay; the rest is deleted when a new one is made
 
@@ -93,6 +94,15 @@ def _compile(function: Any, **options: Any) -> Any:
         return numba.njit(cache=CACHE is not None, nogil=True, **options)(function)
     finally:
         config.CACHE_DIR = before
+
+
+def threads_of_numba() -> int:
+    """Return how many threads numba may use: NUMBA_NUM_THREADS, or the cores."""
+    if not COMPILED:
+        return 1
+    from numba.core import config
+
+    return int(vars(config)["NUMBA_NUM_THREADS"])
 
 
 def njit(function: Any) -> Any:

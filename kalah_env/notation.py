@@ -176,6 +176,8 @@ def read_any(lines: Iterable[str], name: str) -> Iterator[tuple[str, Read]]:
         elif line.strip():
             where = f"{name}, line {number}"
             try:
+                if _NUMBER.match(line) or re.match(r"\{\s*[^\s\"}]", line):
+                    raise KalahError('a game as text begins with its tags, such as [Rules "kalah"].')
                 yield where, _of_json(line)
             except KalahError as error:
                 raise KalahError(f"{where}: {error}") from None
@@ -184,7 +186,8 @@ def read_any(lines: Iterable[str], name: str) -> Iterator[tuple[str, Read]]:
 def _of_json(line: str) -> Read:
     """Return the game of a JSON record; its notes become tags, and the comment before the first move."""
     record, notes = parse_record(line), json.loads(line)
-    tags = {key.capitalize(): str(notes[key]) for key in NOTES if key in notes}
+    texts = {key: notes[key] for key in NOTES if key in notes}
+    tags = {k.capitalize(): v if isinstance(v, str) else json.dumps(v) for k, v in texts.items()}
     comment = tags.pop("Comment", None)
     return Read(GameText(record, tags, {} if comment is None else {0: comment}), None, [])
 
@@ -210,6 +213,8 @@ class _Reader:
 
     def takes(self, token: re.Match[str]) -> bool:
         """Read a token; False if it belongs to the next game."""
+        if token["bad"] == "{":
+            raise KalahError("a brace is opened and not closed, or stands inside another pair.")
         if token["bad"]:
             raise KalahError(f"{token['bad']!r} at character {token.start('bad') + 1} begins nothing.")
         if self.outcome is not None or (token["tag"] and not self.untold):
@@ -247,6 +252,8 @@ class _Reader:
 
     def game(self) -> Read:
         """Return what was read."""
+        if self.comma:
+            raise KalahError("the comma behind the last move joins nothing.")
         if "Rules" not in self.tags:
             raise KalahError('the tag Rules is missing, such as [Rules "kalah"].')
         start = self.tags.get("Start")

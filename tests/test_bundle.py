@@ -67,6 +67,18 @@ def test_it_speaks_a_protocol_without_a_compiler(bot: Path, bare: dict[str, str]
     assert found.stdout in [f"MOVE;{pit}\n" for pit in range(1, 8)]
 
 
+def test_uci_thinks_by_time_where_there_is_no_compiler(bot: Path, bare: dict[str, str]) -> None:
+    told = "uci\nisready\nposition startpos moves 3\ngo movetime 200\n"
+    found = run(bare, str(bot), "--protocol", "uci", "--ms", "150", told=told)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "bestmove " in found.stdout.splitlines()[-1]
+    assert " string bundled" in found.stdout  # the agent's own move, in time
+    found = run(bare, str(bot), "--protocol", "uci", "--ms", "150", told="position startpos\ngo depth 3\n")
+    assert "info string plies and nodes need a compiler" in found.stdout
+    assert " string bundled" in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("bestmove ")
+
+
 def test_it_plays_well_with_its_network_and_sensibly_without(bot: Path, bare: dict[str, str]) -> None:
     suite = load_suite("kalah-6x4/tune")
     counted = [i for i, values in enumerate(suite.values) if len(set(values[values != ILLEGAL])) > 2][:20]

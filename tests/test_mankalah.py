@@ -246,3 +246,14 @@ def test_the_command(monkeypatch, capsys):
     assert out == ""
     assert error.startswith("kalah: mankalah: 'START;\ufffd\ufffd' is no message before START")
     assert error.count("\n") == 1
+
+
+def test_an_engine_whose_games_end_otherwise_still_gets_a_move() -> None:
+    """Our row is not empty, the other's is: over for us, while the engine asks for a move."""
+    match = mankalah.Match()
+    match.read("START;South")
+    state = match.read("CHANGE;3;0,0,0,0,0,0,0,30,0,0,11,0,1,3,8,45;YOU")
+    assert state is not None
+    assert match.last_resort == 2
+    with pytest.raises(KalahError, match="there is none"):
+        match.read("CHANGE;3;1,0,0,0,0,0,0,30,0,0,0,0,0,0,0,67;YOU")

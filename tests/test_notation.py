@@ -2,6 +2,8 @@
 
 import json
 import re
+import textwrap
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -108,7 +110,8 @@ WRONG = {
     '[Rules "kalah"]\n1. 1,2': "illegal at move 2: the comma before '2' says that the same player goes on",
     '[Rules "kalah"]\n1. 1 2 25-23': "the result is said to be 25-23; the moves lead to *",
     '[Rules "kalah"]\n[Result "25-23"]\n1. 1 2 *': "the result is said to be 25-23",
-    '[Rules "kalah"]\n1. 3 {open': "'{' at character",
+    '[Rules "kalah"]\n1. 3 {open': "a brace is opened and not closed",
+    '[Rules "kalah"]\n1. 3, *': "the comma behind the last move joins nothing",
     '[Rules "kalah"]\n1. 3 } 4': "'}' at character",
 }
 
@@ -142,6 +145,8 @@ def test_both_forms_are_told_apart_and_turn_into_each_other() -> None:
     ((where, again),) = read_any(written.splitlines(keepends=True), "file")
     assert (where, again.told) == ("file, game 1", read.told)
     assert json.loads(format_json(again.told)) == {**json.loads(line), "id": "7"}
+    with pytest.raises(KalahError, match=r"^file, line 1: a game as text begins with its tags"):
+        list(read_any(["1. 3,6 *"], "file"))
     with pytest.raises(KalahError, match=r"^file, line 2: record: this is not JSON"):
         list(read_any([line, "{"], "file"))
 
@@ -171,3 +176,11 @@ def test_saving_writes_over_nothing_and_loading_says_what_is_wrong(tmp_path) -> 
         load_game(str(tmp_path / "none"))
     with pytest.raises(KalahError, match="cannot be written"):
         save_game(game, str(tmp_path / "no" / "folder"), {})
+
+
+def test_the_page_shows_a_game_that_can_be_read() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "RECORDS.md").read_text()
+    block = page.partition("chess's PGN:\n")[2].partition("\n- **Tags**")[0]
+    (game,) = parse_games(textwrap.dedent(block))
+    assert len(game.record.moves) == 4
+    assert len(game.comments) == 2

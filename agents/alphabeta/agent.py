@@ -4,13 +4,13 @@ It turns what `search.py` finds into moves, and keeps the tables. No rules and n
 """
 
 import numpy as np
-from numba.core import config
 
 from agents.alphabeta.search import MAX_DEPTH, MAX_NODES, TABLE_BITS, Table, search
 from agents.base import check_range, check_running, make_rng
 from agents.simple import choose
 from kalah_env import batch
 from kalah_env.errors import KalahError
+from kalah_env.jit import threads_of_numba
 from kalah_env.rules import Rules
 
 MAX_MS = 10**7
@@ -45,7 +45,7 @@ class AlphaBetaAgent:
         # Small tables for small searches stay in the processor's cache.
         bits = 2 * depth if depth else nodes.bit_length() if nodes else TABLE_BITS
         self.table_bits = min(TABLE_BITS, bits)
-        self.threads = int(config.NUMBA_NUM_THREADS)  # pyright: ignore[reportAttributeAccessIssue]
+        self.threads = threads_of_numba()
         self.tables: list[Table] = []
 
     def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:

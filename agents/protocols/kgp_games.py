@@ -6,6 +6,7 @@ changes who wins, so agents think under the same rules without that stop, for wh
 tables and the solver. The connection: `kgp.py`.
 """
 
+import re
 import threading
 import time
 import traceback
@@ -28,6 +29,7 @@ PAUSE = 0.05
 _RETRY, _TRIES = 0.03, 12  # seconds before a refused move is sent again, growing; how often
 # Boards to compile for before a clock runs: solver and alpha-beta, a net, one too large for the solver.
 _WARM = ("<3,0,0,2,2,2,2,2,2>", "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4>", f"<12,0,0{',12' * 24}>")
+_LITERAL = re.compile(r"<[0-9]{1,4}(,[0-9]{1,4}){2,40}>")
 _KEPT = 256  # requests that are remembered although no stop came
 LEAST = 0.05  # seconds to think, however early a stop came
 UNKNOWN_ID = "No state associated with id"
@@ -47,6 +49,8 @@ def read_board(literal: str) -> tuple[Rules, np.ndarray]:
     The seeds of the rules are those of a start with as many seeds: nets are chosen by them. Where the
     game is over the seeds lie as the literal says, not swept.
     """
+    if not _LITERAL.fullmatch(literal):
+        raise KalahError(f"KGP: {literal[:80]!r} is no board such as <3,0,0,2,2,2,2,2,2>.")
     pits, *board = (int(part) for part in literal.strip("<>").split(","))
     seeds = round(sum(board) / max(1, 2 * pits))
     rules = make_rules("kgp", pits=pits, seeds=min(12, max(1, seeds)), early_stop="no")

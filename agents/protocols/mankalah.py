@@ -31,12 +31,14 @@ class Match:
     """The state of one match, as one side sees it.
 
     side: ours, or None before START; may_swap: we are second and have not answered yet;
-    over: the last CHANGE said END.
+    over: the last CHANGE said END; last_resort: a pit with seeds where a move is asked for although
+    by our rules the game is over.
     """
 
     def __init__(self) -> None:
         self.side: int | None = None
         self.may_swap = self.over = False
+        self.last_resort: int | None = None
 
     def read(self, line: str) -> np.ndarray | None:
         """Take a message in; return the state (S,) to move in where it is our turn, else None."""
@@ -63,8 +65,13 @@ class Match:
         state = parse_position(f"<{board}> {SIDE_LETTERS[self.side]}{word}", RULES)
         if turn != "YOU":
             return None
+        self.last_resort = None
         if batch.statuses(RULES, state) != engine.RUNNING:
-            raise KalahError(f"mankalah: {line!r} asks for a move, but there is none.")
+            own = south if self.side == engine.SOUTH else north
+            filled = [pit for pit in range(RULES.pits) if own[pit].strip("0")]
+            if not filled:
+                raise KalahError(f"mankalah: {line!r} asks for a move, but there is none.")
+            self.last_resort = filled[0]
         return state
 
     def _refusal(self, line: str) -> KalahError:
@@ -97,6 +104,9 @@ def play(agent: Agent, source: TextIO, sink: TextIO, seconds: float, began: floa
         if state is None:
             continue
         set_ms(agent, min(seconds, max(0.0, left) / MOVES))
+        if match.last_resort is not None:
+            print(match.answer(match.last_resort), file=sink, flush=True)
+            continue
         action = int(agent.act(RULES, state[None].copy())[0])
         if not engine.is_legal(RULES, state, action):
             where = format_position(RULES, state)

@@ -18,6 +18,7 @@ from agents.protocols.uci_job import Job, Limits
 from agents.simple import gains
 from kalah_env import __version__, batch, engine
 from kalah_env.errors import KalahError
+from kalah_env.jit import COMPILED
 from kalah_env.records import play_moves
 from kalah_env.rules import START, format_rules, parse_rules
 from kalah_env.text import parse_position
@@ -107,6 +108,7 @@ class Engine:
             self.minds = Minds(value, most=3, seed=self.seed)
         else:
             raise KalahError(f"no option {name}; options are Rules and Agent")
+        self._warm()  # now, when no clock runs yet
 
     def _position(self, words: list[str]) -> None:
         self.state = None  # a wrong one must not leave an older one to move in
@@ -120,6 +122,7 @@ class Engine:
             raise KalahError("position startpos|kalah <n,S,N,...> S [moves 3 6 ...]")
         play_moves(self.rules, state, moves)
         self.state = state
+        self._warm()
 
     def _warm(self) -> None:
         """Compile and load what thinking needs, before there is a clock."""
@@ -130,7 +133,8 @@ class Engine:
         start = batch.new_games(self.rules, 1)
         if batch.statuses(self.rules, start)[0] == engine.RUNNING:
             gains(self.rules, start)
-            list(iterate(self.rules, start[0], 2, Control()))
+            if COMPILED:
+                list(iterate(self.rules, start[0], 2, Control()))
         if agent is not None:
             if takes_ms(agent):
                 warm(agent, [self.rules])

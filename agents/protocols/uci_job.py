@@ -20,6 +20,7 @@ from agents.protocols.minds import Minds, own_seconds, set_ms, takes_ms
 from agents.simple import gains
 from kalah_env import engine
 from kalah_env.errors import KalahError
+from kalah_env.jit import COMPILED
 from kalah_env.rules import Rules
 from kalah_env.text import format_move
 
@@ -118,17 +119,22 @@ class Job:
         agent = self.minds.take(0.0 if seconds is None else seconds / 2)
         try:
             own = getattr(agent, "limits", None)
+            if not COMPILED and (depth or nodes):
+                self._say("info string plies and nodes need a compiler (numba), so the usual time holds")
+                depth = nodes = None
             if not (depth or nodes or seconds or infinite):
                 if own is not None:
                     depth, nodes = own.get("depth"), own.get("nodes")
-                if agent is not None and takes_ms(agent):
+                if agent is None:  # the one of the search before has not ended yet
+                    seconds = self.usual
+                elif takes_ms(agent):
                     seconds = own_seconds(self.minds.spec, agent) or self.usual
             if seconds is not None and not infinite:
                 self._ring(seconds, self.stop)
-            if agent is None or depth or nodes or own is not None:
+            if COMPILED and (agent is None or depth or nodes or own is not None):
                 self.control.limit(nodes or MAX_NODES)
                 self._deepen(depth or MAX_DEPTH)
-            else:
+            elif agent is not None:
                 self._ask(agent, None if infinite else seconds)
         finally:
             if agent is not None:
@@ -156,7 +162,7 @@ class Job:
 
     def _ask(self, agent: Agent, seconds: float | None) -> None:
         """Look with alpha-beta for a part of the time, then let the agent choose."""
-        if seconds is not None or self.limits.infinite:
+        if COMPILED and (seconds is not None or self.limits.infinite):
             look = MOST_LOOK if seconds is None else min(MOST_LOOK, LOOK * seconds)
             self._ring(look, self.control.stop)
             self._deepen(MAX_DEPTH)

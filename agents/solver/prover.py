@@ -8,7 +8,6 @@ import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import numpy as np
-from numba.core import config
 
 from agents import packed
 from agents.base import check_range
@@ -17,6 +16,7 @@ from agents.solver import search
 from agents.solver.search import HITS, LIMIT, NODES, STOP, TAG_BITS
 from kalah_env.checks import whole_number
 from kalah_env.errors import KalahError
+from kalah_env.jit import threads_of_numba
 from kalah_env.rules import Rules, format_rules
 
 MAX_NODES = 10**15
@@ -70,7 +70,7 @@ class Prover:
                 f"{format_rules(rules)}; take one that `endgame.find` returns for these."
             )
         self.rules = rules
-        cores = int(config.NUMBA_NUM_THREADS)  # pyright: ignore[reportAttributeAccessIssue]
+        cores = threads_of_numba()
         self.threads = whole_number("solver: threads", cores if threads is None else threads, 1, 256)
         bits = min(64, packed.count_positions(rules, packed.MAX_SEEDS).bit_length())
         size = max((memory * 2**17).bit_length() - 1, bits - TAG_BITS + 1)

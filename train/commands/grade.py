@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--suite", metavar="NAME|FILE", help="a shipped suite, NAME/tune or NAME/test for a half, or a file"
     )
     parser.add_argument(
-        "--games", metavar="FILE.jsonl", help="game records, as `kalah arena --records` writes them"
+        "--games", metavar="FILE", help="played games, as `kalah arena --records` writes them, or as text"
     )
     parser.add_argument(
         "--rules", metavar="SPEC", help="rules of lines that name none; a file of other rules is refused"

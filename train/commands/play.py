@@ -31,9 +31,12 @@ def run(args: argparse.Namespace) -> int:
     from agents.play import play_game
     from agents.saved import load_game
     from kalah_env.checks import MAX_SEED
+    from kalah_env.errors import KalahError
     from kalah_env.game import Game
-    from kalah_env.rules import parse_rules
+    from kalah_env.rules import START, parse_rules
 
+    if args.load and (args.start != START or args.rules != "kalah"):
+        raise KalahError("play: a saved game has its own rules and start; leave --rules and --start out.")
     game = load_game(args.load) if args.load else Game(parse_rules(args.rules), args.start)
     players = [
         None if spec is None else make_agent(spec, (args.seed + seat) % (MAX_SEED + 1))

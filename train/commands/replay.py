@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer every game; 1 if one of them is illegal."""
+    from kalah_env.errors import KalahError
     from kalah_env.notation import check_game, format_game, format_json, read_any
     from kalah_env.records import replay
 
@@ -35,7 +36,11 @@ def run(args: argparse.Namespace) -> int:
             if args.to is None:
                 print_json(answer)
             elif not error and args.to == "text":
-                print(format_game(game.told), flush=True)
+                try:
+                    print(format_game(game.told), flush=True)
+                except KalahError as why:
+                    illegal = True
+                    print(f"kalah: {where}: {why}", file=sys.stderr)
             elif not error:
                 print(format_json(game.told), flush=True)
             if error:
