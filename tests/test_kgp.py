@@ -396,11 +396,3 @@ def test_thinking_fits_what_the_server_leaves():
     assert 0.05 <= limits[1] < 0.5
     assert limits[2] <= 0.4
     assert limits[3] == pytest.approx(1 / 30)
-
-
-@pytest.mark.parametrize(
-    "literal", ["garbage", "<>", "<3>", "<3,0,0,-1,1,1,1,1,1>", "<3,0,0,1e3,1,1,1,1,1>", "3,0,0,1"]
-)
-def test_what_is_no_board_is_one_clear_error(literal: str) -> None:
-    with pytest.raises(KalahError, match="is no board such as"):
-        kgp_games.read_board(literal)
