@@ -5,6 +5,7 @@ what is tested. The API behind it: `test_web.py`.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,22 @@ def test_positions_and_links(page: Page, url: str):
     page.fill("#position", "<3,1> N")
     page.keyboard.press("Enter")
     expect(page.locator("#error")).to_contain_text("numbers")
+
+
+def test_a_position_is_not_kept_for_other_rules(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    page.fill("#position", "<3,1,2,0,3,0,1,0,4> N")
+    page.click("#set-position")
+    expect(page.locator("#said")).to_have_text("North is to move.")
+    page.fill("#pits", "4")
+    page.click("#setup button[type=submit]")
+    expect(page.locator("#position")).to_have_value(re.compile("^<4,0,0,"))
+
+
+def test_why_a_link_cannot_be_opened_stays_on_the_page(page: Page, url: str):
+    open_game(page, url, "rules=kalah", "moves=3+6+9", HUMANS)
+    expect(page.locator("#error")).to_contain_text("The link cannot be opened: move '9' is illegal")
+    expect(page.locator("#said")).to_have_text("South is to move.")
 
 
 def test_the_keyboard_alone(page: Page, url: str):

@@ -156,6 +156,7 @@ def test_a_body_without_an_end_is_too_large(client: TestClient):
 def test_foreign_hosts_and_pages_are_refused(client: TestClient):
     assert client.get("/", headers={"host": "evil.example"}).status_code == 403
     assert client.get("/", headers={"host": "localhost.evil.example"}).status_code == 403
+    assert client.get("/", headers={"host": "127.0.0.1:8064.evil.example"}).status_code == 403
     assert client.get("/", headers={"host": "[::1]:8064"}).status_code == 200
     foreign = client.post("/api/game", json=game(), headers={"origin": "http://evil.example"})
     assert (foreign.status_code, list(foreign.json())) == (403, ["error"])

@@ -70,7 +70,9 @@ class Guard:
 
 def _name(address: str) -> str | None:
     try:
-        return urlsplit(address).hostname
+        parts = urlsplit(address)
+        _ = parts.port  # `ValueError` where it is no number
+        return parts.hostname
     except ValueError:
         return None
 

@@ -70,7 +70,7 @@ def view_of(game: Game) -> models.View:
 def games_in(source: str) -> list[models.GameIn]:
     """Return the games of a file in either form; `KalahError` names the line or the game that is none."""
     games = []
-    for where, game in read_any(source.removeprefix("\ufeff").splitlines(keepends=True), "it"):
+    for where, game in read_any(source.removeprefix("\ufeff").splitlines(keepends=True), "the file"):
         record = game.told.record
         if wrong := check_game(game):
             raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")

@@ -8,7 +8,7 @@ HELP = (
     "Write a checkpoint as an ONNX file and compare both on the same positions, exit 1 if they differ; or, "
     "with --bundle, as a bot in one file that needs only Python, NumPy and ONNX Runtime."
 )
-EXAMPLE = "kalah export runs/quickstart net.onnx\n  kalah export kalah-6x4 bot.pyz --bundle"
+EXAMPLE = "kalah export kalah-6x4 bot.pyz --bundle"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

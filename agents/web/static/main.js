@@ -171,7 +171,11 @@ async function start() {
   moves = new Moves((count) => table.goTo(count));
   share = new Share(table, link, failed);
   listenToButtons();
-  if (!await open()) await table.begin({ rules: "kalah" });
+  if (!await open()) {
+    const why = find("error").textContent; // of a link that cannot be opened: it stays to be read
+    await table.begin({ rules: "kalah" });
+    failed(new Error(`The link cannot be opened: ${why}`));
+  }
   document.body.dataset.ready = "true";
 }
 

@@ -30,6 +30,7 @@ export class Setup {
 
   write() {
     find("rules").value = `${find("preset").value}:pits=${find("pits").value},seeds=${find("seeds").value}`;
+    find("start").value = ""; // a position belongs to the rules that it was set up for
   }
 
   // Show the rules of the game that is played.
@@ -122,7 +123,9 @@ export class Share {
     try {
       const { games } = await api.load(await file.text());
       await this.table.begin(games[0], { auto: false });
-      this.say(games.length > 1 ? `The first of ${games.length} games in ${file.name}.` : `Loaded ${file.name}.`);
+      const said = games.length > 1 ? `The first of ${games.length} games in ${file.name}.` : `Loaded ${file.name}.`;
+      const waits = this.table.mover !== null && !this.table.humansTurn;
+      this.say(waits ? `${said} An agent is to move: press Auto or Step.` : said);
     } catch (error) {
       this.failed(error);
     }
