@@ -20,12 +20,12 @@ from fastapi.testclient import TestClient
 
 from agents.web import guard, thinking
 from agents.web.models import MAX_MOVES, GameIn
-from agents.web.server import bind, create_app
+from agents.web.server import bind, create_app, worth
 from agents.web.thinking import Thinking, safe_spec
 from agents.web.views import game_of
 from kalah_env import batch
 from kalah_env.errors import KalahError
-from kalah_env.rules import PRESET_NAMES
+from kalah_env.rules import PRESET_NAMES, parse_rules
 
 SMALL = "kalah:pits=3,seeds=2"
 
@@ -225,6 +225,13 @@ def test_analysis_knows_what_is_proved(client: TestClient):
     guess = ask(client, "analysis", game=game(rules="kgp"), seconds=0.1)["moves"]
     assert len(guess) == 8
     assert not any(one["exact"] for one in guess)
+
+
+def test_worth_in_words_has_no_negative_zero():
+    seeds, win = parse_rules("kalah"), parse_rules("bao-philos")
+    assert [worth(seeds, margin, False) for margin in (-0.04, 0.04, -0.06)] == ["+0.0", "+0.0", "-0.1"]
+    assert [worth(win, margin, False) for margin in (-0.004, -0.006)] == ["+0.00", "-0.01"]
+    assert [worth(seeds, margin, True) for margin in (-0.0, -2.0)] == ["0", "-2"]
 
 
 def test_nobody_is_to_move_in_a_finished_game(client: TestClient):

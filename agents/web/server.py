@@ -96,7 +96,7 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
                     move=one.move,
                     margin=one.margin,
                     exact=one.exact,
-                    words=_worth(game.rules, one.margin, one.exact),
+                    words=worth(game.rules, one.margin, one.exact),
                 )
                 for one in found.moves
             ]
@@ -105,12 +105,14 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
         return await thinking.run(job, request.is_disconnected)
 
 
-def _worth(rules: Rules, margin: float, exact: bool) -> str:
+def worth(rules: Rules, margin: float, exact: bool) -> str:
+    """Return a margin as it is shown: seeds, or from -1 to 1 where only the win counts."""
     if rules.win and exact:
         return "wins" if margin > 0 else "loses" if margin < 0 else "draw"
     if exact:
         return f"{margin:+.0f}" if margin else "0"
-    return f"{margin:+.2f}" if rules.win else f"{margin:+.1f}"
+    digits = 2 if rules.win else 1
+    return f"{round(margin, digits) + 0.0:+.{digits}f}"  # + 0.0: no negative zero
 
 
 @lru_cache(1)
