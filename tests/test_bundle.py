@@ -122,7 +122,7 @@ def test_with_a_compiler_it_unpacks_itself_once(bot: Path, tmp_path: Path) -> No
         assert (found.returncode, found.stderr) == (0, "")
         assert "--protocol" in found.stdout
         (folder,) = tmp_path.glob("bundle-*")
-        assert (folder / "whole").is_file()
+        assert list(tmp_path.iterdir()) == [folder]  # nothing half-made stays
         assert (folder / "agents" / "tree.py").is_file()
         if not changed:
             (folder / "train" / "__init__.py").write_text(changed := '"""Changed."""\n')

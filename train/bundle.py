@@ -35,7 +35,9 @@ _MAIN = '''\
 import importlib.util
 import os
 import pathlib
+import shutil
 import sys
+import tempfile
 import warnings
 import zipfile
 
@@ -44,10 +46,16 @@ if importlib.util.find_spec("numba"):
     root = pathlib.Path(os.environ.get("KALAH_CACHE_DIR") or pathlib.Path.home() / ".cache" / "kalah-env")
     folder = root / "bundle-DIGEST"
     try:
-        if not (folder / "whole").exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            zipfile.ZipFile(HERE).extractall(folder)
-            (folder / "whole").touch()
+        if not folder.exists():
+            root.mkdir(parents=True, exist_ok=True)
+            unpacked = pathlib.Path(tempfile.mkdtemp(dir=root)) / "bundle"
+            zipfile.ZipFile(HERE).extractall(unpacked)
+            try:
+                unpacked.rename(folder)  # whole or not at all; another start may have been faster
+            except OSError:
+                if not folder.exists():
+                    raise
+            shutil.rmtree(unpacked.parent)
         sys.path.insert(0, str(folder))
     except OSError:
         sys.modules["numba"] = None  # nothing compiled could be kept: plain Python starts at once
