@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 PYTEST := OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=2 $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test test-slow verify-solved verify-checkpoint check smoke wheel constraints clean
+.PHONY: help setup quickstart test test-slow verify-solved verify-checkpoint verify-bundle check smoke wheel constraints clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 18
@@ -52,6 +52,9 @@ verify-solved: $(STAMP)  ## published values of Kalah again, up to 6x4: minutes 
 
 verify-checkpoint: $(STAMP)  ## grades of the published net again: minutes (FULL=1: all agents; NAME=kalah-6x6)
 	PYTHONPATH=. $(BIN)/python tests/verify_checkpoint.py $(NAME) $(if $(FULL),--full)
+
+verify-bundle: $(STAMP)  ## grades of a one-file bot without a compiler: minutes
+	PYTHONPATH=. $(BIN)/python tests/verify_bundle.py $(ARGS)
 
 check: $(STAMP)  ## lint, format, types, imports, house rules
 	$(BIN)/ruff check .

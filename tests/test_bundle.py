@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bare import PYTHON, environment
 from families import action_values, random_positions
 
 from kalah_env import batch
@@ -17,7 +18,6 @@ from kalah_env.rules import parse_rules
 from train import bundle
 from train.suites import ILLEGAL, load_suite
 
-NEEDED = ("numpy", "numpy.libs", "onnxruntime", "flatbuffers", "google", "packaging")
 NET = "kalah-6x4"
 
 
@@ -31,19 +31,12 @@ def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the environment of a Python that has only what a bundle needs."""
-    site = tmp_path_factory.mktemp("site")
-    ours = Path(np.__file__).parent.parent
-    for name in NEEDED:
-        if (ours / name).exists():
-            (site / name).symlink_to(ours / name)
-    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
-        "PYTHONPATH": str(site)
-    }
+    return environment(tmp_path_factory.mktemp("site"))
 
 
-def run(environment: dict[str, str], *arguments: str, told: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-S", *arguments]
-    return subprocess.run(command, env=environment, input=told, capture_output=True, text=True, timeout=120)
+def run(variables: dict[str, str], *arguments: str, told: str = "") -> subprocess.CompletedProcess[str]:
+    command = [*PYTHON, *arguments]
+    return subprocess.run(command, env=variables, input=told, capture_output=True, text=True, timeout=120)
 
 
 def test_the_bare_python_has_no_compiler(bare: dict[str, str]) -> None:
@@ -115,18 +108,20 @@ def test_it_plays_well_with_its_network_and_sensibly_without(bot: Path, bare: di
 
 
 def test_with_a_compiler_it_unpacks_itself_once(bot: Path, tmp_path: Path) -> None:
-    environment, changed = os.environ | {"KALAH_CACHE_DIR": str(tmp_path)}, ""
-    for _ in range(2):
+    variables = os.environ | {"KALAH_CACHE_DIR": str(tmp_path)}
+
+    def started() -> Path:
         command = [sys.executable, str(bot), "--help"]
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        found = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
         assert (found.returncode, found.stderr) == (0, "")
         assert "--protocol" in found.stdout
-        (folder,) = tmp_path.glob("bundle-*")
-        assert list(tmp_path.iterdir()) == [folder]  # nothing half-made stays
-        assert (folder / "agents" / "tree.py").is_file()
-        if not changed:
-            (folder / "train" / "__init__.py").write_text(changed := '"""Changed."""\n')
-    assert (folder / "train" / "__init__.py").read_text() == changed  # not written again
+        (folder,) = tmp_path.iterdir()  # nothing half-made stays
+        return folder
+
+    package = started() / "train" / "__init__.py"
+    package.write_text(changed := '"""Changed."""\n')
+    assert started() == package.parent.parent
+    assert package.read_text() == changed  # not written again
 
 
 def test_a_bundle_needs_its_ending_and_a_place(tmp_path: Path) -> None:

@@ -57,15 +57,18 @@ def publish(run: Path, out: Path) -> dict[str, Any]:
 
 
 def card_rows(folder: Path) -> list[str]:
-    """Return the lines of a card's table of grades: shares in %, regret in seeds, with 95 % intervals."""
-    lines = []
-    for result in json.loads((folder / GRADES).read_text())["results"]:
-        cells = []
-        for key, factor, digits in (("losing_errors", 100, 2), ("best_moves", 100, 1), ("mean_regret", 1, 3)):
-            low, high = (factor * end for end in result["intervals"][key])
-            cells.append(f"{factor * result[key]:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})")
-        lines.append(f"| `{result['agent']}` | {' | '.join(cells)} |")
-    return lines
+    """Return the lines of a card's table of grades."""
+    results = json.loads((folder / GRADES).read_text())["results"]
+    return [card_row(f"`{result['agent']}`", result) for result in results]
+
+
+def card_row(name: str, result: dict[str, Any]) -> str:
+    """Return the line of one graded agent: shares in %, regret in seeds, with 95 % intervals."""
+    cells = []
+    for key, factor, digits in (("losing_errors", 100, 2), ("best_moves", 100, 1), ("mean_regret", 1, 3)):
+        low, high = (factor * end for end in result["intervals"][key])
+        cells.append(f"{factor * result[key]:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})")
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def main() -> None:
