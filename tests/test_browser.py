@@ -261,3 +261,14 @@ def test_sowing_is_shown_seed_by_seed(page: Page, url: str):
     assert page.locator(".hand").count() == 0
     total = sum(int(text) for text in page.locator(".count").all_text_contents())
     assert total == 18
+
+
+def test_what_is_no_longer_asked_is_aborted(page: Page, url: str):
+    open_game(page, url, THREE, "south=human", "north=easy")
+    page.route("**/api/think", lambda route: None)  # an answer that does not come
+    sow(page, 0, 1)
+    expect(page.locator(".seat.thinks")).to_be_visible()
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/think")):
+        page.click("#undo")
+    expect(page.locator("#said")).to_have_text("South is to move.")
+    expect(page.locator("#error")).to_be_hidden()

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import serving
 from fastapi.testclient import TestClient
 
 from agents.web import guard, thinking
 from agents.web.models import MAX_MOVES, GameIn
 from agents.web.server import bind, create_app, worth
-from agents.web.thinking import Thinking, safe_spec
+from agents.web.thinking import Chosen, Thinking, safe_spec
 from agents.web.views import game_of
 from kalah_env import batch
 from kalah_env.errors import KalahError
@@ -273,7 +274,7 @@ def test_a_thinker_delays_nobody(client: TestClient):
 def test_a_full_queue_says_so():
     few = Thinking(threads=1, queue=1)
     go = threading.Event()
-    few.choose = lambda *_: go.wait(20) and "1"  # type: ignore[method-assign]
+    few.choose = lambda *_: go.wait(20) and Chosen("1", 0.0)  # type: ignore[method-assign]
     with TestClient(create_app(thinking=few), base_url="http://localhost") as client:
         body = {"game": game(), "agent": "random"}
         answers: list[int] = []
@@ -295,10 +296,42 @@ def test_a_full_queue_says_so():
         assert client.post("/api/think", json=body).status_code == 200
 
 
+def test_who_has_gone_delays_nobody(client: TestClient):
+    one = Thinking(threads=1)
+    long = {"game": game(rules="kgp"), "agent": "alphabeta:ms=9000"}
+    made = ask(client, "think", game=game(rules="kgp"), agent="alphabeta:ms=1")  # compiled beforehand
+    assert made["move"]
+    with serving(one) as url:
+        address = ("127.0.0.1", int(url.rsplit(":", 1)[1].strip("/")))
+        body = json.dumps(long).encode()
+        head = f"POST /api/think HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        clients = [socket.create_connection(address) for _ in range(3)]
+        for each in clients:
+            each.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+        while one.asked < 3:
+            time.sleep(0.01)
+        began = time.monotonic()
+        for each in clients:
+            each.close()
+        while one.asked and time.monotonic() < began + 9:
+            time.sleep(0.01)
+        assert time.monotonic() - began < 3
+
+
+def test_seconds_are_those_of_thinking(client: TestClient):
+    one = Thinking(threads=1)
+    with TestClient(create_app(thinking=one), base_url="http://localhost") as single:
+        one.pool.submit(time.sleep, 0.6)
+        began = time.monotonic()
+        answer = single.post("/api/think", json={"game": game("2"), "agent": "greedy"}).json()
+        assert time.monotonic() - began > 0.5
+        assert answer["seconds"] < 0.4
+
+
 def test_what_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(thinking, "PATIENCE", 0.1)
     slow = Thinking(threads=1)
-    slow.choose = lambda *_: time.sleep(1) or "1"  # type: ignore[method-assign]
+    slow.choose = lambda *_: time.sleep(1) or Chosen("1", 0.0)  # type: ignore[method-assign]
     with TestClient(create_app(thinking=slow), base_url="http://localhost") as client:
         assert "no answer" in ask(client, "think", 504, game=game(), agent="random")["error"]
 

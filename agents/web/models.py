@@ -155,7 +155,7 @@ class Thought(BaseModel):
 
     move: str
     agent: str
-    seconds: float
+    seconds: float = Field(description="of thinking; the wait for a thread is not counted")
 
 
 class Worth(BaseModel):
@@ -171,7 +171,7 @@ class AnalysisOut(BaseModel):
     """The moves of a position, best first."""
 
     moves: list[Worth]
-    seconds: float
+    seconds: float = Field(description="of thinking; the wait for a thread is not counted")
 
 
 class Loaded(BaseModel):

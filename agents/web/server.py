@@ -6,7 +6,6 @@ waits in `thinking.py`. Needs the extra `serve`.
 """
 
 import socket
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -78,11 +77,10 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
     async def think(asked: models.ThinkIn, request: Request) -> models.Thought:
         """Return an agent's move in a game."""
         safe_spec(asked.agent)  # what cannot be asked need not wait
-        began = time.monotonic()
-        move = await thinking.run(
+        chosen = await thinking.run(
             lambda: thinking.choose(game_of(asked.game), asked.agent, asked.seed), request.is_disconnected
         )
-        return models.Thought(move=move, agent=asked.agent, seconds=round(time.monotonic() - began, 3))
+        return models.Thought(move=chosen.move, agent=asked.agent, seconds=round(chosen.seconds, 3))
 
     @app.post("/api/analysis")
     async def analysis(asked: models.AnalysisIn, request: Request) -> models.AnalysisOut:
