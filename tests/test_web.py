@@ -18,9 +18,11 @@ import numpy as np
 import pytest
 from browsing import serving
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 
 from agents.web import guard, thinking
-from agents.web.models import MAX_MOVES, GameIn
+from agents.web.models import MAX_MOVES, Asked, GameIn
+from agents.web.refusals import SENTENCES, say_invalid
 from agents.web.server import bind, create_app, worth
 from agents.web.thinking import Chosen, Thinking, safe_spec
 from agents.web.views import game_of
@@ -107,10 +109,11 @@ def test_cells_stand_on_places_of_their_own(client: TestClient, rules_text: str)
         ({"rules": "kalah:pits=99"}, 400, "pits"),
         ({"rules": SMALL, "moves": ["9"]}, 400, "legal: 1, 2, 3"),
         ({"rules": SMALL, "start": "<4,0,0> S"}, 400, "4"),
-        ({"rules": SMALL, "moves": ["1"] * (MAX_MOVES + 1)}, 422, "at most"),
-        ({"rules": SMALL, "moves": 3}, 422, "moves"),
-        ({"rules": SMALL, "wish": 1}, 422, "wish"),
-        ({"rules": 7}, 422, "rules"),
+        ({"rules": SMALL, "moves": ["1"] * (MAX_MOVES + 1)}, 422, "moves: a list of 2001; at most 2000"),
+        ({"rules": SMALL, "moves": 3}, 422, 'moves: 3 is not a list; give one such as ["3", "6"].'),
+        ({"rules": SMALL, "moves": ["1", "1" * 50]}, 422, "moves[1]: a text of 50 characters; at most 8"),
+        ({"rules": SMALL, "wish": 1}, 422, "wish: there is no such key"),
+        ({"rules": 7}, 422, "rules: 7 is not a text; give one in quotes."),
     ],
 )
 def test_a_bad_game_is_one_clear_error(client: TestClient, body: dict, status: int, said: str):
@@ -138,10 +141,39 @@ def test_a_broken_body_is_one_clear_error(client: TestClient, content: bytes, st
     assert list(answer.json()) == ["error"]
 
 
+def test_every_kind_of_wrong_value_has_its_sentence():
+    wrong = [None, True, "", "x", "9" * 70_000, 1e300, -1, 1.5, 10**30, "9" * 5000, [], [1], ["1"] * 3000, {}]
+    wrong += ["\ud800", {"game": 1}, {"game": {"wish": 1}}, {"rules": "\ud800"}, float("nan"), float("inf")]
+    found: list[Any] = []
+    for model in Asked.__subclasses__():
+        whole = [value for value in wrong if not isinstance(value, dict)]
+        for body in (*whole, *wrong, *({name: value} for name in model.model_fields for value in wrong)):
+            try:
+                model.model_validate(body, from_attributes=True)
+            except ValidationError as error:
+                found += error.errors()
+    assert {error["type"] for error in found} == set(SENTENCES) - {"json_invalid"}
+    assert not [said for error in found if "not allowed; /docs" in (said := say_invalid([error]))]
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\nX\r\n\r\n", b"\0" * 99_999]
+)
+def test_what_is_no_http_is_a_json_error(content: bytes):
+    with serving() as url, socket.create_connection(("127.0.0.1", int(url[17:-1]))) as client:
+        client.sendall(content)
+        answer = b"".join(iter(lambda: client.recv(1000), b""))
+    head, body = answer.split(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"content-type: application/json" in head
+    assert list(json.loads(body)) == ["error"]
+
+
 def test_unknown_addresses_are_json_errors(client: TestClient):
-    assert client.get("/nowhere").json() == {"error": "Not Found."}
-    assert client.get("/api/game").status_code == 405
-    assert "error" in client.get("/api/game").json()
+    assert client.get("/nowhere").json()["error"].startswith("there is nothing at /nowhere;")
+    wrong = client.get("/api/game")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+    assert wrong.json()["error"].startswith("GET is not answered at /api/game; POST is")
     assert client.get("/static/../server.py").status_code == 404
 
 

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from agents.levels import LEVELS, SAID
 from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
+from agents.web.refusals import say_http, say_invalid
 from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
 from agents.web.views import game_of, games_in, view_of
 from kalah_env import __version__
@@ -136,13 +137,16 @@ def _add_errors(app: FastAPI) -> None:
         @app.exception_handler(kind)
         async def handle(_: Request, error: Exception) -> JSONResponse:
             headers = {"retry-after": "5"} if status == 503 else None
-            code = getattr(error, "status_code", status)
-            return JSONResponse({"error": _clean(say(error))}, code, headers)
+            return JSONResponse({"error": _clean(say(error))}, status, headers)
+
+    @app.exception_handler(HTTPException)
+    async def handle_http(request: Request, error: HTTPException) -> JSONResponse:
+        said = say_http(error.status_code, error.detail, request.method, request.url.path, error.headers)
+        return JSONResponse({"error": _clean(said)}, error.status_code, error.headers)
 
     add(KalahError, 400, str)
-    add(RequestValidationError, 422, _invalid)
-    add(ValidationError, 422, _invalid)
-    add(HTTPException, 400, lambda error: f"{error.detail}.")
+    add(RequestValidationError, 422, lambda error: say_invalid(error.errors()))
+    add(ValidationError, 422, lambda error: say_invalid(error.errors()))
     add(BusyError, 503, lambda _: "too many games are waiting for a move here; try again in a few seconds.")
     add(
         LateError,
@@ -153,12 +157,6 @@ def _add_errors(app: FastAPI) -> None:
         ),
     )
     add(Exception, 500, lambda _: "the server has failed at this; its window says more.")
-
-
-def _invalid(error: RequestValidationError | ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"{where or 'the request'}: {first['msg'].lower()}."
 
 
 def _clean(text: str) -> str:
