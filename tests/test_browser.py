@@ -123,7 +123,7 @@ def test_evaluation_marks_what_is_proved(page: Page, url: str):
     page.click("#evaluate")
     expect(page.locator(".worth b.exact")).to_have_count(3)
     expect(page.locator(".worth b.best").first).to_be_visible()
-    expect(page.locator("#worth")).to_contain_text("all proved")
+    expect(page.locator("#worth")).to_contain_text("margins in seeds at the end, all proved")
     assert "proved" in (page.locator(".pit.side0").first.get_attribute("aria-label") or "")
     sow(page, 0, 1)
     expect(page.locator(".worth b")).to_have_count(0)
@@ -272,3 +272,36 @@ def test_what_is_no_longer_asked_is_aborted(page: Page, url: str):
         page.click("#undo")
     expect(page.locator("#said")).to_have_text("South is to move.")
     expect(page.locator("#error")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("rules", ["kalah:pits=12,seeds=12", "bao-philos", "bao-philos:pits=12"])
+def test_evaluations_fit_their_pits(page: Page, url: str, rules: str, width: int):
+    worth = {"margin": 0, "exact": False, "words": "w"}  # made up: as long as they can be
+    badge = "loss" if "bao" in rules else "≈\N{MINUS SIGN}143.5"
+    moves = [f"{pit}{way}" for pit in range(1, 25) for way in ("+-" if "bao" in rules else (" ",))]
+
+    def answer(route: Any) -> None:
+        legal = [move.strip() for move in moves if int(move[:-1]) <= page.locator(".pit.legal").count()]
+        found = {
+            "moves": [{**worth, "move": move, "badge": badge} for move in legal],
+            "words": "",
+            "seconds": 1,
+        }
+        route.fulfill(json=found)
+
+    page.set_viewport_size({"width": width, "height": 800})
+    page.route("**/api/analysis", answer)
+    open_game(page, url, f"rules={rules}", HUMANS)
+    page.click("#evaluate")
+    page.wait_for_selector(".worth b")
+    script = """() => [...document.querySelectorAll(".pit.legal")].flatMap((pit) => {
+      const outer = pit.getBoundingClientRect();
+      const inner = [...pit.querySelectorAll(".worth b, .count")].map((one) => one.getBoundingClientRect());
+      const wide = inner.filter((box) => box.left < outer.left - 3 || box.right > outer.right + 3);
+      const over = inner.filter((a, i) => inner.slice(i + 1).some((b) => a.left < b.right - 1
+        && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+      const small = parseFloat(getComputedStyle(pit.querySelector(".worth b")).fontSize) < 8;
+      return wide.length || over.length || small ? [pit.getAttribute("aria-label")] : [];
+    })"""
+    assert page.evaluate(script) == []

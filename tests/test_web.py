@@ -20,12 +20,13 @@ from browsing import serving
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
+from agents.analysis import Analysis, MoveValue
 from agents.web import guard, thinking
 from agents.web.models import MAX_MOVES, Asked, GameIn
 from agents.web.refusals import SENTENCES, say_invalid
-from agents.web.server import bind, create_app, worth
+from agents.web.server import bind, create_app
 from agents.web.thinking import Chosen, Thinking, safe_spec
-from agents.web.views import game_of
+from agents.web.views import analysis_of, game_of
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.rules import PRESET_NAMES, parse_rules
@@ -253,18 +254,32 @@ def test_analysis_knows_what_is_proved(client: TestClient):
     found = ask(client, "analysis", game=game("2"), seconds=2)["moves"]
     assert [one["exact"] for one in found] == [True, True]
     assert found[0]["margin"] >= found[1]["margin"]
-    assert found[0]["words"] in (f"{found[0]['margin']:+.0f}", "0")
+    assert found[0]["words"].endswith("proved")
     # No solver plays these rules: an estimate, and no claim.
     guess = ask(client, "analysis", game=game(rules="kgp"), seconds=0.1)["moves"]
     assert len(guess) == 8
     assert not any(one["exact"] for one in guess)
 
 
-def test_worth_in_words_has_no_negative_zero():
-    seeds, win = parse_rules("kalah"), parse_rules("bao-philos")
-    assert [worth(seeds, margin, False) for margin in (-0.04, 0.04, -0.06)] == ["+0.0", "+0.0", "-0.1"]
-    assert [worth(win, margin, False) for margin in (-0.004, -0.006)] == ["+0.00", "-0.01"]
-    assert [worth(seeds, margin, True) for margin in (-0.0, -2.0)] == ["0", "-2"]
+@pytest.mark.parametrize(
+    ("rules", "margin", "exact", "badge", "words"),
+    [
+        ("kalah", -0.04, False, "≈0", "about even"),
+        ("kalah", -0.06, False, "≈\N{MINUS SIGN}0.1", "loses by about 0.1"),
+        ("kalah", 3.0, False, "≈+3", "wins by about 3"),
+        ("kalah", -0.0, True, "0 ✓", "a draw, proved"),
+        ("kalah", -12.0, True, "\N{MINUS SIGN}12 ✓", "loses by 12, proved"),
+        ("hus", 1.0, True, "win", "wins, proved"),
+        ("hus", -1.0, True, "loss", "loses, proved"),
+        ("hus", 0.0, True, "draw", "a draw, proved"),
+        ("hus", 0.0, False, "?", "open"),
+        ("hus", 0.5, False, "≈75%", "wins with a chance of about 75 %"),
+    ],
+)
+def test_what_moves_are_worth_in_words(rules: str, margin: float, exact: bool, badge: str, words: str):
+    found = analysis_of(parse_rules(rules), Analysis([MoveValue("1", margin, exact)], 0.1))
+    assert (found.moves[0].badge, found.moves[0].words) == (badge, words)
+    assert ("seeds" in found.words) == (rules == "kalah")
 
 
 def test_nobody_is_to_move_in_a_finished_game(client: TestClient):

@@ -159,18 +159,20 @@ class Thought(BaseModel):
 
 
 class Worth(BaseModel):
-    """A move's final margin in seeds for its mover; exact: proved; words: as it is shown."""
+    """What a move is worth to its mover: seeds of the final margin, or -1 to 1 where only the win counts."""
 
     move: str
     margin: float
-    exact: bool
-    words: str
+    exact: bool = Field(description="proved, not estimated")
+    badge: str = Field(description="as it is shown on a pit, such as ≈+4")
+    words: str = Field(description="the same as a sentence goes on, such as: wins by about 4")
 
 
 class AnalysisOut(BaseModel):
     """The moves of a position, best first."""
 
     moves: list[Worth]
+    words: str = Field(description="what the badges mean")
     seconds: float = Field(description="of thinking; the wait for a thread is not counted")
 
 

@@ -24,12 +24,12 @@ from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
 from agents.web.refusals import say_http, say_invalid
 from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
-from agents.web.views import game_of, games_in, view_of
+from agents.web.views import analysis_of, game_of, games_in, view_of
 from kalah_env import __version__
 from kalah_env.errors import KalahError
 from kalah_env.options import BY_NAME
 from kalah_env.presets import PRESETS
-from kalah_env.rules import Rules, preset_rules
+from kalah_env.rules import preset_rules
 
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -89,29 +89,9 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
 
         def job() -> models.AnalysisOut:
             game = game_of(asked.game)
-            found = thinking.analyse(game, asked.seconds)
-            moves = [
-                models.Worth(
-                    move=one.move,
-                    margin=one.margin,
-                    exact=one.exact,
-                    words=worth(game.rules, one.margin, one.exact),
-                )
-                for one in found.moves
-            ]
-            return models.AnalysisOut(moves=moves, seconds=round(found.seconds, 3))
+            return analysis_of(game.rules, thinking.analyse(game, asked.seconds))
 
         return await thinking.run(job, request.is_disconnected)
-
-
-def worth(rules: Rules, margin: float, exact: bool) -> str:
-    """Return a margin as it is shown: seeds, or from -1 to 1 where only the win counts."""
-    if rules.win and exact:
-        return "wins" if margin > 0 else "loses" if margin < 0 else "draw"
-    if exact:
-        return f"{margin:+.0f}" if margin else "0"
-    digits = 2 if rules.win else 1
-    return f"{round(margin, digits) + 0.0:+.{digits}f}"  # + 0.0: no negative zero
 
 
 @lru_cache(1)

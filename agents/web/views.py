@@ -6,6 +6,7 @@ agents (`thinking.py`) and no HTTP (`server.py`).
 
 import numpy as np
 
+from agents.analysis import Analysis
 from agents.web import models
 from agents.web.sowing import steps_of
 from kalah_env import engine, text
@@ -80,6 +81,44 @@ def games_in(source: str) -> list[models.GameIn]:
     if not games:
         raise KalahError("there is no game in that text; it takes JSON records and games as text.")
     return games
+
+
+def analysis_of(rules: Rules, found: Analysis) -> models.AnalysisOut:
+    """Return what moves are worth, in words too."""
+    moves = []
+    for one in found.moves:
+        badge, words = (_chance if rules.win else _margin)(one.margin, one.exact)
+        moves.append(
+            models.Worth(move=one.move, margin=one.margin, exact=one.exact, badge=badge, words=words)
+        )
+    if rules.win:
+        about = "? is open: nobody is seen to win in that time"
+    elif all(one.exact for one in found.moves):
+        about = "margins in seeds at the end, all proved"
+    else:
+        about = "margins in seeds at the end: ✓ proved, ≈ estimated"
+    return models.AnalysisOut(moves=moves, words=about, seconds=round(found.seconds, 3))
+
+
+def _chance(value: float, exact: bool) -> tuple[str, str]:
+    """Return badge and words of a value from -1 to 1, of rules where only the win counts."""
+    if exact:
+        words = ("draw", "a draw") if value == 0 else ("win", "wins") if value > 0 else ("loss", "loses")
+        return words[0], f"{words[1]}, proved"
+    if value == 0:
+        return "?", "open"
+    share = f"{50 * (1 + value):.0f}"
+    return f"≈{share}%", f"wins with a chance of about {share} %"
+
+
+def _margin(margin: float, exact: bool) -> tuple[str, str]:
+    """Return badge and words of a margin in seeds."""
+    size = f"{abs(margin):.1f}".removesuffix(".0")
+    about, proved = ("", ", proved") if exact else ("about ", "")
+    if size == "0":
+        return ("0 ✓", "a draw, proved") if exact else ("≈0", "about even")
+    sign, verb = ("+", "wins") if margin > 0 else ("\N{MINUS SIGN}", "loses")
+    return f"{sign}{size} ✓" if exact else f"≈{sign}{size}", f"{verb} by {about}{size}{proved}"
 
 
 def _words(game: Game) -> str:

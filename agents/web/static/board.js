@@ -3,6 +3,7 @@
 import { colour, draw, drawStore, picture } from "./seeds.js";
 
 const SIDES = ["South", "North"];
+export const TURNS = { "": "", "+": "↺", "-": "↻" };
 
 export class Board {
   // choose(cell) is called when a pit is chosen.
@@ -68,6 +69,7 @@ export class Board {
     this.root.style.setProperty("--deep", deep);
     this.root.style.setProperty("--long", pits);
     this.root.dataset.stores = stores;
+    this.root.dataset.rows = rows;
     for (const cell of this.cells.values()) {
       const row = this.turned ? deep - 1 - cell.row : cell.row;
       const column = (this.turned ? pits - 1 - cell.column : cell.column) + (stores ? 2 : 1);
@@ -141,17 +143,21 @@ export class Board {
     }
   }
 
-  // Show what moves are worth: a list of {cell, words, exact, best, turn}, or nothing.
+  // Show what moves are worth: a list of {cell, badge, words, exact, best, turn}, or nothing. A badge is as
+  // large as its pit allows (board.css).
   rate(worths) {
     for (const cell of this.cells.values()) {
       const mine = worths.filter((worth) => worth.cell === cell.cell);
       cell.worth.replaceChildren(...mine.map((worth) => {
         const badge = document.createElement("b");
-        badge.textContent = `${worth.turn && mine.length > 1 ? `${worth.turn} ` : ""}${worth.exact ? "" : "≈"}${worth.words.replace("-", "−")}`;
+        badge.textContent = `${TURNS[worth.turn]}${worth.badge}`;
         badge.className = `${worth.exact ? "exact" : "guess"}${worth.best ? " best" : ""}`;
         return badge;
       }));
-      cell.said = mine.map((worth) => `${worth.turn} worth ${worth.words} ${worth.exact ? "proved" : "estimated"}`.trim()).join(", ");
+      const longest = Math.max(1, ...[...cell.worth.children].map((badge) => badge.textContent.length));
+      cell.worth.style.setProperty("--chars", longest);
+      cell.worth.style.setProperty("--lines", Math.max(1, mine.length));
+      cell.said = mine.map((worth) => `${worth.turn} ${worth.words}`.trim()).join(", ");
       this.label(cell);
     }
   }
