@@ -68,7 +68,6 @@ def test_a_game_is_replayed(client: TestClient):
     assert after["words"] == "North is to move."
     assert after["before"] == ask(client, "game", **game("2"))["board"]
     assert after["steps"][-1]["board"] == after["board"]
-    assert json.loads(after["record"]) == {"rules": SMALL, "moves": ["2", "1"]}
 
 
 def test_a_game_ends(client: TestClient):
@@ -290,12 +289,40 @@ def test_nobody_is_to_move_in_a_finished_game(client: TestClient):
 
 
 def test_files_of_games(client: TestClient):
-    record = ask(client, "game", **game("2", "1"))["record"]
+    record = ask(client, "save", game=game("2", "1"))["record"]
+    assert json.loads(record) == {"rules": SMALL, "moves": ["2", "1"]}
     loaded = ask(client, "load", text=f"\ufeff{record}\n\n{record}\n")["games"]
-    assert [one["moves"] for one in loaded] == [["2", "1"]] * 2
+    assert [one["game"]["moves"] for one in loaded] == [["2", "1"]] * 2
     assert "line 2: " in ask(client, "load", 400, text=f"{record}\n{record[:-3]}")["error"]
     assert "illegal" in ask(client, "load", 400, text='{"rules": "kalah", "moves": ["7"]}')["error"]
     assert "no game" in ask(client, "load", 400, text=" ")["error"]
+
+
+def test_what_a_file_tells_of_a_game_is_kept(client: TestClient):
+    told = {"tags": {"South": "Ann", "North": "Bob", "Date": "2026-11-30"}, "comments": {"1": "a gift"}}
+    over = game("3", start="<3,5,3,0,0,1,2,0,1> S")
+    written = "".join(ask(client, "save", game=one, told=told)["text"] for one in (over, game("2")))
+    assert '[South "Ann"]' in written
+    first, second = ask(client, "load", text=written)["games"]
+    assert (first["told"], first["game"]["moves"]) == (told, ["3"])
+    assert first["words"] == "Ann - Bob, 6-6, 1 move, 2026-11-30"
+    assert second["words"] == "Ann - Bob, unfinished, 1 move, 2026-11-30"
+    assert "a gift" not in ask(client, "save", game=game(), told=told)["text"]  # of a move taken back
+    assert "tag" in ask(client, "save", 400, game=game(), told={"tags": {"Result": "1-0"}})["error"]
+
+
+def test_a_position_set_up_by_hand(client: TestClient):
+    board = [2, 0, 3, 3, 1, 0, 4, 1]
+    found = ask(client, "position", rules=SMALL, board=board, side=1)["position"]
+    assert found == "<3,3,1,2,0,3,1,0,4> N"
+    assert ask(client, "game", rules=SMALL, start=found)["board"] == board
+    four = ask(client, "position", rules="bao-philos:pits=1", board=[1, 2, 0, 3, 4, 0], side=0)["position"]
+    assert ask(client, "game", rules="bao-philos:pits=1", start=four)["board"] == [1, 2, 0, 3, 4, 0]
+    assert "needs 8" in ask(client, "position", 400, rules=SMALL, board=board[1:], side=1)["error"]
+    assert "at most" in ask(client, "position", 400, rules=SMALL, board=[900] * 8, side=1)["error"]
+    assert (
+        "board[0]: -1 is too small" in ask(client, "position", 422, rules=SMALL, board=[-1], side=1)["error"]
+    )
 
 
 # Many at once
@@ -410,7 +437,15 @@ def test_everything_comes_from_here(client: TestClient):
         assert "https:" not in text
     assert client.get("/docs").status_code == 200
     paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/api/setup", "/api/game", "/api/load", "/api/think", "/api/analysis"}
+    assert set(paths) == {
+        "/api/setup",
+        "/api/game",
+        "/api/load",
+        "/api/save",
+        "/api/position",
+        "/api/think",
+        "/api/analysis",
+    }
     setup = client.get("/api/setup").json()
     assert [preset["name"] for preset in setup["presets"]] == list(PRESET_NAMES)
     assert [level["name"] for level in setup["levels"]] == ["easy", "medium", "hard", "perfect"]

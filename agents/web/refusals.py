@@ -27,6 +27,7 @@ SENTENCES: dict[str, Sentence] = {
         f"a text of {len(given)} characters; at most {limits['max_length']} are allowed, send less"
     ),
     "string_unicode": lambda given, limits: "holds half a character (a lone surrogate); leave it out",
+    "dict_type": lambda given, limits: f"{show(given)} is not a JSON object; give one such as {{}}",
     "list_type": lambda given, limits: f'{show(given)} is not a list; give one such as ["3", "6"]',
     "too_long": lambda given, limits: (
         f"a list of {limits['actual_length']}; at most {limits['max_length']} are allowed, send fewer"

@@ -24,7 +24,7 @@ from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
 from agents.web.refusals import say_http, say_invalid
 from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
-from agents.web.views import analysis_of, game_of, games_in, view_of
+from agents.web.views import analysis_of, game_of, games_in, position_of, saved, view_of
 from kalah_env import __version__
 from kalah_env.errors import KalahError
 from kalah_env.options import BY_NAME
@@ -71,6 +71,16 @@ def _add_games(app: FastAPI) -> None:
     def load(asked: models.LoadIn) -> models.Loaded:
         """Return the games of a file, each checked to its end."""
         return models.Loaded(games=games_in(asked.text))
+
+    @app.post("/api/save")
+    def save(asked: models.SaveIn) -> models.Saved:
+        """Return a game as a file holds it: as text and as a line of JSON."""
+        return saved(asked)
+
+    @app.post("/api/position")
+    def position(asked: models.BoardIn) -> models.PositionOut:
+        """Return the text of a position that is given cell by cell, checked."""
+        return position_of(asked)
 
 
 def _add_thinking(app: FastAPI, thinking: Thinking) -> None:

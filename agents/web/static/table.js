@@ -10,6 +10,7 @@ export class Table {
   constructor(on) {
     this.on = on;
     this.record = { rules: "kalah", start: null, moves: [] };
+    this.told = null; // what a loaded file says of the game, as long as nobody plays on
     this.undone = [];
     this.seats = [HUMAN, "medium"];
     this.seed = Math.floor(Math.random() * 2 ** 31);
@@ -24,12 +25,13 @@ export class Table {
   get hasHuman() { return this.seats.includes(HUMAN); }
 
   // Begin a game: {rules, start, moves}. What cannot begin leaves the old one as it is.
-  async begin(record, { auto = this.hasHuman, undone = [] } = {}) {
+  async begin(record, { auto = this.hasHuman, undone = [], told = null } = {}) {
     const turn = this.next();
     const asked = { rules: record.rules, start: record.start || null, moves: record.moves ?? [] };
     const view = await this.ask((signal) => api.game(asked, signal), turn);
     if (!view) return false;
     this.undone = undone;
+    this.told = told;
     this.auto = auto;
     await this.accept(view, false, turn);
     return true;
@@ -66,6 +68,7 @@ export class Table {
     const view = await this.ask((signal) => api.game({ ...this.record, moves: [...this.record.moves, move] }, signal), turn);
     if (!view) return;
     this.undone = this.undone[0] === move ? this.undone.slice(1) : [];
+    this.told = null;
     await this.accept(view, true, turn);
   }
 
@@ -112,7 +115,8 @@ export class Table {
   goTo(count) {
     const all = [...this.record.moves, ...this.undone];
     if (count < 0 || count > all.length) return Promise.resolve(false);
-    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count) });
+    const { told } = this;
+    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count), told });
   }
 
   // Back to where a human was to move, or by one move where none plays.
@@ -135,6 +139,12 @@ export class Table {
   waitForHuman(gone) {
     if (gone && this.humansTurn) this.auto = true;
     return gone;
+  }
+
+  // The game as a file holds it, in both forms.
+  save() {
+    const [South, North] = this.seats;
+    return api.save(this.record, this.told ?? { tags: { South, North } });
   }
 
   analyse(seconds) {
