@@ -137,6 +137,8 @@ def test_other_rules(page: Page, url: str):
     page.click("#setup button[type=submit]")
     expect(page.locator(".pit")).to_have_count(8)
     expect(page.locator("#rules-line")).to_have_text("kgp:pits=4,seeds=3")
+    page.click("text=How this game is played")
+    expect(page.locator("#manual")).to_contain_text("once a store holds more than half")
     page.click("#setup summary")
     page.fill("#rules", "kalah:pits=99")
     page.click("#setup button[type=submit]")

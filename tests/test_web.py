@@ -3,6 +3,7 @@
 Through the test client, without a socket, but for the command itself. The page: `test_browser.py`.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from pydantic import ValidationError
 
 from agents.analysis import Analysis, MoveValue
 from agents.web import guard, thinking
+from agents.web.manual import manual
 from agents.web.models import MAX_MOVES, Asked, GameIn
 from agents.web.refusals import SENTENCES, say_invalid
 from agents.web.server import bind, create_app
@@ -29,6 +31,7 @@ from agents.web.thinking import Chosen, Thinking, safe_spec
 from agents.web.views import analysis_of, game_of
 from kalah_env import batch
 from kalah_env.errors import KalahError
+from kalah_env.options import OPTIONS
 from kalah_env.rules import PRESET_NAMES, parse_rules
 
 SMALL = "kalah:pits=3,seeds=2"
@@ -97,6 +100,26 @@ def test_cells_stand_on_places_of_their_own(client: TestClient, rules_text: str)
     if view["rows"] == 2:  # pit 9 stands behind pit 8, further from the middle
         eighth, ninth = (cell for cell in view["cells"] if cell["side"] == 0 and cell["pit"] in (8, 9))
         assert (ninth["row"], ninth["column"]) == (eighth["row"] + 1, eighth["column"])
+
+
+def test_every_rule_is_told_to_players(client: TestClient):
+    told = ask(client, "game", rules="kalah")["manual"]
+    assert told[1] == "You move again if the last seed falls into your store."
+    for option in OPTIONS:
+        if option.name in ("pits", "seeds", "lap_limit"):  # seen on the board; never met
+            continue
+        words = option.values if isinstance(option.values, tuple) else [str(n) for n in option.values[:2]]
+        tells = []  # for each preset, whether every value is told otherwise
+        for preset in ("kalah", "kalaha-philos", "bao-philos"):
+            found = []
+            for word in words:
+                with contextlib.suppress(KalahError):
+                    found.append(tuple(manual(parse_rules(f"{preset}:{option.name}={word}"))))
+            tells.append(len(set(found)) == len(found) > 1)
+        assert any(tells) or option.name == "rows", option.name
+    presets = client.get("/api/setup").json()["presets"]
+    assert not [preset for preset in presets if "sheet" in preset["about"]]
+    assert presets[0]["source"] == "rule sheet 002, quoted in RULES.md"
 
 
 # Bad input

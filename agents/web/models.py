@@ -153,6 +153,7 @@ class View(BaseModel):
     rules: str
     start: str | None
     moves: list[str]
+    manual: list[str] = Field(description="how it is played, in sentences")
     rows: int
     pits: int
     stores: bool

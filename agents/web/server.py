@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from agents.levels import LEVELS, SAID
 from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
+from agents.web.manual import about, source
 from agents.web.refusals import say_http, say_invalid
 from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
 from agents.web.views import analysis_of, game_of, games_in, position_of, saved, view_of
@@ -110,7 +111,7 @@ def _setup() -> models.Setup:
     for preset in PRESETS:
         rules = preset_rules(preset.name)
         size = {"rows": rules.rows, "pits": rules.pits, "seeds": rules.seeds}
-        presets.append(models.Preset(name=preset.name, about=preset.about, source=preset.source, **size))
+        presets.append(models.Preset(name=preset.name, about=about(preset), source=source(preset), **size))
     most = {name: max(values) for name in ("pits", "seeds") if (values := BY_NAME[name].values)}
     return models.Setup(
         version=__version__,

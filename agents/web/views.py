@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.analysis import Analysis
 from agents.web import models
+from agents.web.manual import manual
 from agents.web.sowing import steps_of
 from kalah_env import engine, text
 from kalah_env.errors import KalahError
@@ -37,6 +38,7 @@ def view_of(game: Game) -> models.View:
         rules=format_rules(rules),
         start=game.start,
         moves=game.moves,
+        manual=manual(rules),
         rows=rules.rows,
         pits=rules.pits,
         stores=rules.rows == 1,

@@ -25,7 +25,8 @@ export class Setup {
     find("preset").value = preset.name;
     find("pits").value = pits;
     find("seeds").value = seeds;
-    find("about").textContent = `${preset.about} (${preset.source})`;
+    find("about").textContent = preset.about;
+    find("source").textContent = `Source: ${preset.source}`;
     this.write();
   }
 
@@ -41,6 +42,8 @@ export class Setup {
     this.fill(preset, { pits: view.pits, seeds });
     find("rules").value = view.rules;
     find("start").value = view.start ?? "";
+    const sentence = (text) => Object.assign(document.createElement("li"), { textContent: text });
+    find("manual").replaceChildren(...view.manual.map(sentence));
   }
 }
 
