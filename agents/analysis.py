@@ -2,7 +2,8 @@
 
 For people: the hint in the terminal, the numbers under the pits in the browser. The solver proves what it
 can; what is left the network's search estimates, or alpha-beta where no network plays the rules. Values
-are final margins in seeds for the player to move. Agents that play: `bot.py`; exact answers: `solver/`.
+are final margins for the player to move: in seeds, or 1 for the win where only that counts. Agents that
+play: `bot.py`; exact answers: `solver/`.
 """
 
 import time
@@ -20,6 +21,7 @@ from agents.solver import Solver
 from agents.timed import TimedSearch
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
+from kalah_env.options import Win
 from kalah_env.rules import Rules, num_actions
 
 PROOF_SHARE = 0.7  # of the time, for the solver; what is left estimates
@@ -28,7 +30,7 @@ TABLE_BYTES = 2**28
 
 @dataclass(frozen=True)
 class MoveValue:
-    """One move: the final margin for its mover, in seeds, and whether that is proved or an estimate."""
+    """One move: the final margin for its mover, and whether that is proved or an estimate."""
 
     move: str
     margin: float
@@ -110,9 +112,11 @@ class Analyst:
         if self.search is not None:
             found = self.search.run(state, seconds)
             return float(found.utilities[found.action]) * _half(self.rules, state), found.exact
-        # Alpha-beta's value is the difference of stores at its horizon, or the final margin.
+        # Alpha-beta's value is the difference of stores at its horizon, or the final margin. Where only the
+        # win counts nobody has won at the horizon, so another value than 0 is proved.
         found = alphabeta(self.rules, state[None], ms=max(1, round(1000 * seconds)))
-        return float(found.value[0]), bool(found.solved[0])
+        margin = float(found.value[0])
+        return margin, bool(found.solved[0]) or (self.rules.win == Win.MOVE and margin != 0)
 
 
 def _half(rules: Rules, state: np.ndarray) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from agents import endgame
 from agents import tree as trees
 from agents.endgame import Endgame
+from agents.halt import check
 from kalah_env import batch
 from kalah_env.errors import KalahError
 from kalah_env.jit import njit
@@ -165,6 +166,7 @@ class Search:
         actions = np.empty(games, np.int64)
         code = trees.GUMBEL if gumbel_root else trees.PUCT
         for simulation in range(config.simulations):
+            check()
             if gumbel_root:
                 _try_gumbel(tree, gumbel, wanted[simulation], constants, actions)
             else:

@@ -14,6 +14,7 @@ import numpy as np
 
 from agents import tree as trees
 from agents.base import check_range, check_running, make_rng
+from agents.halt import halting
 from kalah_env import batch, engine
 from kalah_env.jit import njit, threads_of_numba
 from kalah_env.playout import random_action
@@ -85,11 +86,14 @@ def search(
             means = found.totals[b] / np.maximum(found.visits[b], 1)
             found.actions[b] = np.lexsort((rng.random(actions), means, found.visits[b]))[-1]
 
-    with ThreadPoolExecutor(threads) as pool:
+    def end() -> None:
+        stop[:] = True
+
+    with halting(end), ThreadPoolExecutor(threads) as pool:
         try:
             list(pool.map(work, range(threads)))
         except BaseException:  # such as Ctrl-C, which only this waiting thread sees
-            stop[:] = True
+            end()
             raise
     return found
 

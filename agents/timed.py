@@ -16,6 +16,7 @@ import numpy as np
 from agents import endgame
 from agents import tree as trees
 from agents.endgame import Endgame
+from agents.halt import check
 from agents.mcts import Evaluate, SearchConfig
 from kalah_env import batch, engine
 from kalah_env.jit import njit
@@ -162,6 +163,7 @@ class TimedSearch:
             while time.monotonic() < end and _descend(
                 self.rules, self.probe, tree, active, self.constants, actions, found, leaves
             ):
+                check()
                 simulations += self._expand(tree, leaves)
             _values(tree, count, self.constants, values, visits)
             moves.utilities[unknown], moves.visits[unknown] = moves.signs[unknown] * values, visits

@@ -70,7 +70,7 @@ PRESETS = (
         "sheet 004, Kalaha",
         "awari-like: no store is sown, capture by 2 or 3, feed, never take all",
     ),
-    Preset("serata", _KALAHA_PHILOS, "sheet 004, Serata", "an alias: the sheet refers to kalaha-philos"),
+    Preset("serata", _KALAHA_PHILOS, "sheet 004, Serata", "an alias: the same game as kalaha-philos"),
     Preset(
         "bao-philos",
         {**_FOUR_ROWS, "directions": 2},

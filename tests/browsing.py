@@ -41,10 +41,11 @@ def find_chromium() -> str | None:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[str]:
+def serving(thinking: Thinking | None = None) -> Iterator[str]:
     """Run a server; yield its address."""
     listener: socket.socket = bind("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(), http=Patient, ws="none", lifespan="off", log_level="warning")
+    app = create_app(thinking=thinking)
+    config = uvicorn.Config(app, http=Patient, ws="none", lifespan="off", log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -95,3 +95,10 @@ def test_levels_are_agents_that_can_be_made() -> None:
     assert check_seat("mcts:sims=5") == "mcts:sims=5"
     with pytest.raises(KalahError, match="a seat needs human, a level"):
         check_seat(" ")
+
+
+def test_a_forced_win_is_proved_where_only_the_win_counts() -> None:
+    rules = parse_rules("bao-philos")
+    moves = Analyst(rules, memory=1).analyse(batch.new_games(rules, 1)[0], 0.6).moves
+    assert [one.move for one in moves if one.margin == -1] == [one.move for one in moves if one.exact]
+    assert {one.margin for one in moves} == {0.0, -1.0}

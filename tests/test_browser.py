@@ -123,7 +123,7 @@ def test_evaluation_marks_what_is_proved(page: Page, url: str):
     page.click("#evaluate")
     expect(page.locator(".worth b.exact")).to_have_count(3)
     expect(page.locator(".worth b.best").first).to_be_visible()
-    expect(page.locator("#worth")).to_contain_text("all proved")
+    expect(page.locator("#worth")).to_contain_text("margins in seeds at the end, all proved")
     assert "proved" in (page.locator(".pit.side0").first.get_attribute("aria-label") or "")
     sow(page, 0, 1)
     expect(page.locator(".worth b")).to_have_count(0)
@@ -137,6 +137,8 @@ def test_other_rules(page: Page, url: str):
     page.click("#setup button[type=submit]")
     expect(page.locator(".pit")).to_have_count(8)
     expect(page.locator("#rules-line")).to_have_text("kgp:pits=4,seeds=3")
+    page.click("text=How this game is played")
+    expect(page.locator("#manual")).to_contain_text("once a store holds more than half")
     page.click("#setup summary")
     page.fill("#rules", "kalah:pits=99")
     page.click("#setup button[type=submit]")
@@ -185,14 +187,21 @@ def test_download_and_load(page: Page, url: str, tmp_path: Path):
     open_game(page, url, THREE, HUMANS)
     sow(page, 0, 2)
     expect(page.locator("#moves li")).to_have_count(2)
-    with page.expect_download() as found:
-        page.click("#download")
-    path = tmp_path / "game.jsonl"
-    found.value.save_as(path)
-    assert json.loads(path.read_text()) == {"rules": "kalah:pits=3,seeds=2", "moves": ["2"]}
-    open_game(page, url, SMALL, HUMANS)
-    page.set_input_files("#file", path)
-    expect(page.locator("#moves")).to_contain_text("1. S 2")
+    for form, ending in (("text", "txt"), ("json", "jsonl")):
+        page.select_option("#format", form)
+        with page.expect_download() as found:
+            page.click("#download")
+        assert found.value.suggested_filename == f"kalah.{ending}"
+        path = tmp_path / f"game.{ending}"
+        found.value.save_as(path)
+        open_game(page, url, SMALL, HUMANS)
+        page.set_input_files("#file", path)
+        expect(page.locator("#moves")).to_contain_text("1. S 2")
+    assert json.loads((tmp_path / "game.jsonl").read_text()) == {
+        "rules": "kalah:pits=3,seeds=2",
+        "moves": ["2"],
+    }
+    assert (tmp_path / "game.txt").read_text().startswith('[South "human"]\n[North "human"]\n')
     path.write_text("no game")
     page.set_input_files("#file", path)
     expect(page.locator("#error")).to_contain_text("line 1")
@@ -261,3 +270,112 @@ def test_sowing_is_shown_seed_by_seed(page: Page, url: str):
     assert page.locator(".hand").count() == 0
     total = sum(int(text) for text in page.locator(".count").all_text_contents())
     assert total == 18
+
+
+def test_what_is_no_longer_asked_is_aborted(page: Page, url: str):
+    open_game(page, url, THREE, "south=human", "north=easy")
+    page.route("**/api/think", lambda route: None)  # an answer that does not come
+    sow(page, 0, 1)
+    expect(page.locator(".seat.thinks")).to_be_visible()
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/think")):
+        page.click("#undo")
+    expect(page.locator("#said")).to_have_text("South is to move.")
+    expect(page.locator("#error")).to_be_hidden()
+
+
+@pytest.mark.parametrize("rules", ["kalah:pits=12,seeds=12", "bao-philos", "bao-philos:pits=12"])
+def test_evaluations_fit_their_pits(page: Page, url: str, rules: str):
+    worth = {"margin": 0, "exact": False, "words": "w"}  # made up: as long as they can be
+    badge = "loss" if "bao" in rules else "≈\N{MINUS SIGN}143.5"
+    moves = [f"{pit}{way}" for pit in range(1, 25) for way in ("+-" if "bao" in rules else (" ",))]
+
+    def answer(route: Any) -> None:
+        legal = [move.strip() for move in moves if int(move[:-1]) <= page.locator(".pit.legal").count()]
+        found = {
+            "moves": [{**worth, "move": move, "badge": badge} for move in legal],
+            "words": "",
+            "seconds": 1,
+        }
+        route.fulfill(json=found)
+
+    page.route("**/api/analysis", answer)
+    open_game(page, url, f"rules={rules}", HUMANS)
+    page.click("#evaluate")
+    page.wait_for_selector(".worth b")
+    script = """() => [...document.querySelectorAll(".pit.legal")].flatMap((pit) => {
+      const outer = pit.getBoundingClientRect();
+      const inner = [...pit.querySelectorAll(".worth b, .count")].map((one) => one.getBoundingClientRect());
+      const wide = inner.filter((box) => box.left < outer.left - 3 || box.right > outer.right + 3);
+      const over = inner.filter((a, i) => inner.slice(i + 1).some((b) => a.left < b.right - 1
+        && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+      const small = parseFloat(getComputedStyle(pit.querySelector(".worth b")).fontSize) < 8;
+      return wide.length || over.length || small ? [pit.getAttribute("aria-label")] : [];
+    })"""
+    for width in (1280, 768, 375):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(script) == []
+
+
+def test_a_game_of_several_in_a_file_is_chosen(page: Page, url: str, tmp_path: Path):
+    path = tmp_path / "games.txt"
+    games = (('[South "Ann"]', "1. 2,1 *"), ('[South "Eve"]\n[North "Bob"]', "1. 3 1 *"))
+    path.write_text("\n\n".join(f'{tags}\n[Rules "{THREE[6:]}"]\n\n{moves}' for tags, moves in games))
+    open_game(page, url, SMALL, HUMANS)
+    expect(page.locator("#games")).to_be_hidden()
+    page.set_input_files("#file", path)
+    expect(page.locator("#moves")).to_contain_text("2. S 1")
+    assert page.locator("#games option").all_text_contents() == [
+        "1. Ann - North, unfinished, 2 moves",
+        "2. Eve - Bob, unfinished, 2 moves",
+    ]
+    page.select_option("#games", "1")
+    expect(page.locator("#moves")).to_contain_text("2. N 1")
+    expect(page.locator("#shared")).to_have_text("Game 2 of 2 in games.txt: Eve - Bob, unfinished, 2 moves.")
+    with page.expect_download() as found:
+        page.click("#download")
+    found.value.save_as(path)
+    assert '[South "Eve"]' in path.read_text()  # what the file said, until somebody plays on
+    page.locator(".pit.legal").first.click()
+    expect(page.locator("#moves li")).to_have_count(4)
+    with page.expect_download() as found:
+        page.click("#download")
+    found.value.save_as(path)
+    assert '[South "human"]' in path.read_text()
+
+
+def test_a_swap_shows_who_sits_where(page: Page, url: str):
+    open_game(page, url, "rules=mankalah:pits=3,seeds=2", HUMANS)
+    near, far = page.locator("[data-place=near] .who"), page.locator("[data-place=far] .who")
+    expect(near).to_have_text("player 1")
+    sow(page, 0, 1)
+    page.click("#choices button:has-text('Swap')")
+    expect(near).to_have_text("player 2, swapped")
+    expect(far).to_have_text("player 1, swapped")
+    open_game(page, url, THREE, HUMANS)
+    expect(near).to_have_text("")
+
+
+@pytest.mark.parametrize(
+    ("rules", "width"), [("kalah:pits=12", 375), ("bao-philos", 375), ("kalah:pits=3", 1200)]
+)
+def test_a_position_is_set_up_cell_by_cell(page: Page, url: str, rules: str, width: int):
+    page.set_viewport_size({"width": width, "height": 740})
+    open_game(page, url, f"rules={rules}", HUMANS)
+    page.click("#edit")
+    cells = page.locator("#editor-cells input")
+    assert all(box and box["width"] >= 30 for box in (cell.bounding_box() for cell in cells.all()))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#editor-clear")
+    page.get_by_role("spinbutton", name="South pit 2", exact=True).fill("3")
+    page.keyboard.press("Tab")  # on to South's pit 3
+    page.keyboard.type("2001")
+    page.select_option("#editor-side", "1")
+    page.click("#editor-form button[type=submit]")
+    expect(page.locator("#editor-said")).to_contain_text("at most 2000")
+    page.get_by_role("spinbutton", name="South pit 3", exact=True).fill("0")
+    page.get_by_role("spinbutton", name="North pit 1", exact=True).fill("4")
+    expect(page.locator("#editor-said")).to_have_text("7 seeds in all.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#editor")).to_be_hidden()
+    expect(page.locator("#said")).to_have_text("North is to move.")
+    assert re.fullmatch(r"<[x\d]+,0,0,0,3(,0)+,4(,0)+> N", board(page))

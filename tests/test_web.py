@@ -1,54 +1,39 @@
-"""The API of `kalah serve`: what it answers, what it refuses, and that nobody waits for another.
+"""The API of `kalah serve`: games, files and positions, what is refused, the page's frame, the command.
 
-Through the test client, without a socket, but for the command itself. The page: `test_browser.py`.
+Through the test client, without a socket, but for what is no HTTP and the command itself. Thinking:
+`test_web_thinking.py`; the page: `test_browser.py`.
 """
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
+from asking import SMALL, ask, asking, game
+from browsing import serving
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 
-from agents.web import guard, thinking
-from agents.web.models import MAX_MOVES, GameIn
-from agents.web.server import bind, create_app, worth
-from agents.web.thinking import Thinking, safe_spec
-from agents.web.views import game_of
-from kalah_env import batch
+from agents.web import guard
+from agents.web.manual import manual
+from agents.web.models import MAX_MOVES, Asked
+from agents.web.refusals import SENTENCES, say_invalid
+from agents.web.server import bind, create_app
 from kalah_env.errors import KalahError
+from kalah_env.options import OPTIONS
 from kalah_env.rules import PRESET_NAMES, parse_rules
-
-SMALL = "kalah:pits=3,seeds=2"
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    # What is new on this machine is compiled first, and no request waits as long as that.
-    thought = game_of(GameIn(rules=SMALL, moves=["2"]))
-    for agent in ("greedy", "alphabeta:depth=2", "alphabeta:ms=1", "mcts:sims=1", "bot:ms=50"):
-        Thinking(threads=1).choose(thought, agent, 0)
-    Thinking(threads=1).analyse(thought, 0.1)
-    with TestClient(create_app(), base_url="http://localhost") as client:
+    with asking() as client:
         yield client
-
-
-def ask(client: TestClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
-    answer = client.post(f"/api/{path}", json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def game(*moves: str, rules: str = SMALL, **more: Any) -> dict[str, Any]:
-    return {"rules": rules, "moves": list(moves), **more}
 
 
 # Games
@@ -64,7 +49,6 @@ def test_a_game_is_replayed(client: TestClient):
     assert after["words"] == "North is to move."
     assert after["before"] == ask(client, "game", **game("2"))["board"]
     assert after["steps"][-1]["board"] == after["board"]
-    assert json.loads(after["record"]) == {"rules": SMALL, "moves": ["2", "1"]}
 
 
 def test_a_game_ends(client: TestClient):
@@ -96,6 +80,63 @@ def test_cells_stand_on_places_of_their_own(client: TestClient, rules_text: str)
         assert (ninth["row"], ninth["column"]) == (eighth["row"] + 1, eighth["column"])
 
 
+def test_every_rule_is_told_to_players(client: TestClient):
+    told = ask(client, "game", rules="kalah")["manual"]
+    assert told[1] == "You move again if the last seed falls into your store."
+    for option in OPTIONS:
+        if option.name in ("pits", "seeds", "lap_limit"):  # seen on the board; never met
+            continue
+        words = option.values if isinstance(option.values, tuple) else [str(n) for n in option.values[:2]]
+        tells = []  # for each preset, whether every value is told otherwise
+        for preset in ("kalah", "kalaha-philos", "bao-philos"):
+            found = []
+            for word in words:
+                with contextlib.suppress(KalahError):
+                    found.append(tuple(manual(parse_rules(f"{preset}:{option.name}={word}"))))
+            tells.append(len(set(found)) == len(found) > 1)
+        assert any(tells) or option.name == "rows", option.name
+    presets = client.get("/api/setup").json()["presets"]
+    assert not [preset for preset in presets if "sheet" in preset["about"]]
+    assert presets[0]["source"] == "rule sheet 002, quoted in RULES.md"
+
+
+def test_files_of_games(client: TestClient):
+    record = ask(client, "save", game=game("2", "1"))["record"]
+    assert json.loads(record) == {"rules": SMALL, "moves": ["2", "1"]}
+    loaded = ask(client, "load", text=f"\ufeff{record}\n\n{record}\n")["games"]
+    assert [one["game"]["moves"] for one in loaded] == [["2", "1"]] * 2
+    assert "line 2: " in ask(client, "load", 400, text=f"{record}\n{record[:-3]}")["error"]
+    assert "illegal" in ask(client, "load", 400, text='{"rules": "kalah", "moves": ["7"]}')["error"]
+    assert "no game" in ask(client, "load", 400, text=" ")["error"]
+
+
+def test_what_a_file_tells_of_a_game_is_kept(client: TestClient):
+    told = {"tags": {"South": "Ann", "North": "Bob", "Date": "2026-11-30"}, "comments": {"1": "a gift"}}
+    over = game("3", start="<3,5,3,0,0,1,2,0,1> S")
+    written = "".join(ask(client, "save", game=one, told=told)["text"] for one in (over, game("2")))
+    assert '[South "Ann"]' in written
+    first, second = ask(client, "load", text=written)["games"]
+    assert (first["told"], first["game"]["moves"]) == (told, ["3"])
+    assert first["words"] == "Ann - Bob, 6-6, 1 move, 2026-11-30"
+    assert second["words"] == "Ann - Bob, unfinished, 1 move, 2026-11-30"
+    assert "a gift" not in ask(client, "save", game=game(), told=told)["text"]  # of a move taken back
+    assert "tag" in ask(client, "save", 400, game=game(), told={"tags": {"Result": "1-0"}})["error"]
+
+
+def test_a_position_set_up_by_hand(client: TestClient):
+    board = [2, 0, 3, 3, 1, 0, 4, 1]
+    found = ask(client, "position", rules=SMALL, board=board, side=1)["position"]
+    assert found == "<3,3,1,2,0,3,1,0,4> N"
+    assert ask(client, "game", rules=SMALL, start=found)["board"] == board
+    four = ask(client, "position", rules="bao-philos:pits=1", board=[1, 2, 0, 3, 4, 0], side=0)["position"]
+    assert ask(client, "game", rules="bao-philos:pits=1", start=four)["board"] == [1, 2, 0, 3, 4, 0]
+    assert "needs 8" in ask(client, "position", 400, rules=SMALL, board=board[1:], side=1)["error"]
+    assert "at most" in ask(client, "position", 400, rules=SMALL, board=[900] * 8, side=1)["error"]
+    assert (
+        "board[0]: -1 is too small" in ask(client, "position", 422, rules=SMALL, board=[-1], side=1)["error"]
+    )
+
+
 # Bad input
 
 
@@ -106,10 +147,11 @@ def test_cells_stand_on_places_of_their_own(client: TestClient, rules_text: str)
         ({"rules": "kalah:pits=99"}, 400, "pits"),
         ({"rules": SMALL, "moves": ["9"]}, 400, "legal: 1, 2, 3"),
         ({"rules": SMALL, "start": "<4,0,0> S"}, 400, "4"),
-        ({"rules": SMALL, "moves": ["1"] * (MAX_MOVES + 1)}, 422, "at most"),
-        ({"rules": SMALL, "moves": 3}, 422, "moves"),
-        ({"rules": SMALL, "wish": 1}, 422, "wish"),
-        ({"rules": 7}, 422, "rules"),
+        ({"rules": SMALL, "moves": ["1"] * (MAX_MOVES + 1)}, 422, "moves: a list of 2001; at most 2000"),
+        ({"rules": SMALL, "moves": 3}, 422, 'moves: 3 is not a list; give one such as ["3", "6"].'),
+        ({"rules": SMALL, "moves": ["1", "1" * 50]}, 422, "moves[1]: a text of 50 characters; at most 8"),
+        ({"rules": SMALL, "wish": 1}, 422, "wish: there is no such key"),
+        ({"rules": 7}, 422, "rules: 7 is not a text; give one in quotes."),
     ],
 )
 def test_a_bad_game_is_one_clear_error(client: TestClient, body: dict, status: int, said: str):
@@ -137,10 +179,39 @@ def test_a_broken_body_is_one_clear_error(client: TestClient, content: bytes, st
     assert list(answer.json()) == ["error"]
 
 
+def test_every_kind_of_wrong_value_has_its_sentence():
+    wrong = [None, True, "", "x", "9" * 70_000, 1e300, -1, 1.5, 10**30, "9" * 5000, [], [1], ["1"] * 3000, {}]
+    wrong += ["\ud800", {"game": 1}, {"game": {"wish": 1}}, {"rules": "\ud800"}, float("nan"), float("inf")]
+    found: list[Any] = []
+    for model in Asked.__subclasses__():
+        whole = [value for value in wrong if not isinstance(value, dict)]
+        for body in (*whole, *wrong, *({name: value} for name in model.model_fields for value in wrong)):
+            try:
+                model.model_validate(body, from_attributes=True)
+            except ValidationError as error:
+                found += error.errors()
+    assert {error["type"] for error in found} == set(SENTENCES) - {"json_invalid"}
+    assert not [said for error in found if "not allowed; /docs" in (said := say_invalid([error]))]
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\nX\r\n\r\n", b"\0" * 99_999]
+)
+def test_what_is_no_http_is_a_json_error(content: bytes):
+    with serving() as url, socket.create_connection(("127.0.0.1", int(url[17:-1]))) as client:
+        client.sendall(content)
+        answer = b"".join(iter(lambda: client.recv(1000), b""))
+    head, body = answer.split(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"content-type: application/json" in head
+    assert list(json.loads(body)) == ["error"]
+
+
 def test_unknown_addresses_are_json_errors(client: TestClient):
-    assert client.get("/nowhere").json() == {"error": "Not Found."}
-    assert client.get("/api/game").status_code == 405
-    assert "error" in client.get("/api/game").json()
+    assert client.get("/nowhere").json()["error"].startswith("there is nothing at /nowhere;")
+    wrong = client.get("/api/game")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+    assert wrong.json()["error"].startswith("GET is not answered at /api/game; POST is")
     assert client.get("/static/../server.py").status_code == 404
 
 
@@ -167,157 +238,6 @@ def test_foreign_hosts_and_pages_are_refused(client: TestClient):
         assert public.post("/api/game", json=game(), headers=headers).status_code == 403
 
 
-# Agents and analysis
-
-
-@pytest.mark.parametrize("agent", ["random", "mcts:sims=20", "alphabeta:depth=2", "easy"])
-def test_the_same_question_has_the_same_answer(client: TestClient, agent: str):
-    moves = [
-        [ask(client, "think", game=game("2"), agent=agent, seed=seed)["move"] for seed in range(8)]
-        for _ in range(2)
-    ]
-    assert moves[0] == moves[1]
-    assert set(moves[0]) <= {"1", "3"}
-    if agent == "random":
-        assert len(set(moves[0])) == 2
-
-
-def test_levels_play_legal_moves(client: TestClient):
-    for level in ("easy", "medium", "hard"):
-        assert ask(client, "think", game=game("2"), agent=level)["move"] in ("1", "3")
-
-
-@pytest.mark.parametrize(
-    ("agent", "said"),
-    [
-        ("net:/etc/passwd", "none of those that ship"),
-        ("onnx:../secret", "none of those that ship"),
-        ("bot:net=/etc/passwd", "none of those that ship"),
-        ("net:kalah-6x4,device=cuda", "'device' cannot be set"),
-        ("bot:memory=999999", "'memory' cannot be set"),
-        ("alphabeta:depth=200", "at most 10"),
-        ("alphabeta:ms=1e9", "not a whole number"),
-        ("mcts:sims=0", "not a whole number"),
-        ("perfect:ms=999999999", "at most"),
-        ("elsewhere", "not offered"),
-        ("", "not offered"),
-        ("alphabeta", "exactly one"),
-    ],
-)
-def test_agents_that_are_not_offered(client: TestClient, agent: str, said: str):
-    assert said in ask(client, "think", 400, game=game(), agent=agent)["error"]
-
-
-def test_safe_texts_stay_as_they_are():
-    assert safe_spec("alphabeta:depth=3") == "alphabeta:depth=3"
-    assert safe_spec("hard") == f"bot:ms=200,memory={thinking.MEMORY}"
-    assert safe_spec("perfect:ms=50") == f"perfect:ms=50,memory={thinking.MEMORY}"
-    assert safe_spec("net:kalah-6x4,sims=8") == "net:kalah-6x4,sims=8"
-    assert safe_spec("onnx:kalah-6x4").endswith("net.onnx")
-
-
-def test_analysis_knows_what_is_proved(client: TestClient):
-    found = ask(client, "analysis", game=game("2"), seconds=2)["moves"]
-    assert [one["exact"] for one in found] == [True, True]
-    assert found[0]["margin"] >= found[1]["margin"]
-    assert found[0]["words"] in (f"{found[0]['margin']:+.0f}", "0")
-    # No solver plays these rules: an estimate, and no claim.
-    guess = ask(client, "analysis", game=game(rules="kgp"), seconds=0.1)["moves"]
-    assert len(guess) == 8
-    assert not any(one["exact"] for one in guess)
-
-
-def test_worth_in_words_has_no_negative_zero():
-    seeds, win = parse_rules("kalah"), parse_rules("bao-philos")
-    assert [worth(seeds, margin, False) for margin in (-0.04, 0.04, -0.06)] == ["+0.0", "+0.0", "-0.1"]
-    assert [worth(win, margin, False) for margin in (-0.004, -0.006)] == ["+0.00", "-0.01"]
-    assert [worth(seeds, margin, True) for margin in (-0.0, -2.0)] == ["0", "-2"]
-
-
-def test_nobody_is_to_move_in_a_finished_game(client: TestClient):
-    over = game("3", start="<3,5,3,0,0,1,2,0,1> S")
-    assert "over" in ask(client, "think", 400, game=over, agent="random")["error"]
-    for rules in (SMALL, "kgp:pits=3"):  # the second has no solver, which would refuse by itself
-        assert "over" in ask(client, "analysis", 400, game={**over, "rules": rules})["error"]
-
-
-def test_files_of_games(client: TestClient):
-    record = ask(client, "game", **game("2", "1"))["record"]
-    loaded = ask(client, "load", text=f"\ufeff{record}\n\n{record}\n")["games"]
-    assert [one["moves"] for one in loaded] == [["2", "1"]] * 2
-    assert "line 2: " in ask(client, "load", 400, text=f"{record}\n{record[:-3]}")["error"]
-    assert "illegal" in ask(client, "load", 400, text='{"rules": "kalah", "moves": ["7"]}')["error"]
-    assert "no game" in ask(client, "load", 400, text=" ")["error"]
-
-
-# Many at once
-
-
-def test_a_thinker_delays_nobody(client: TestClient):
-    slow = threading.Thread(
-        target=ask, args=(client, "think"), kwargs={"game": game(rules="kgp"), "agent": "alphabeta:ms=1500"}
-    )
-    ask(client, "think", game=game(rules="kgp"), agent="alphabeta:ms=1")  # compiled beforehand
-    slow.start()
-    time.sleep(0.2)
-    began = time.monotonic()
-    for _ in range(5):
-        ask(client, "game", **game("2"))
-    assert ask(client, "think", game=game("2"), agent="random")["move"] in ("1", "3")
-    took = time.monotonic() - began
-    assert slow.is_alive()
-    assert took < 1.0
-    slow.join()
-
-
-def test_a_full_queue_says_so():
-    few = Thinking(threads=1, queue=1)
-    go = threading.Event()
-    few.choose = lambda *_: go.wait(20) and "1"  # type: ignore[method-assign]
-    with TestClient(create_app(thinking=few), base_url="http://localhost") as client:
-        body = {"game": game(), "agent": "random"}
-        answers: list[int] = []
-        threads = [
-            threading.Thread(target=lambda: answers.append(client.post("/api/think", json=body).status_code))
-            for _ in range(2)
-        ]
-        for thread in threads:
-            thread.start()
-        while few.asked < 2:
-            time.sleep(0.01)
-        busy = client.post("/api/think", json=body)
-        assert (busy.status_code, "too many" in busy.json()["error"]) == (503, True)
-        assert client.post("/api/game", json=game()).status_code == 200
-        go.set()
-        for thread in threads:
-            thread.join()
-        assert answers == [200, 200]
-        assert client.post("/api/think", json=body).status_code == 200
-
-
-def test_what_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(thinking, "PATIENCE", 0.1)
-    slow = Thinking(threads=1)
-    slow.choose = lambda *_: time.sleep(1) or "1"  # type: ignore[method-assign]
-    with TestClient(create_app(thinking=slow), base_url="http://localhost") as client:
-        assert "no answer" in ask(client, "think", 504, game=game(), agent="random")["error"]
-
-
-def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch):
-    made: list[str] = []
-
-    class Made:
-        def act(self, rules: Any, states: np.ndarray) -> np.ndarray:
-            return batch.legal_masks(rules, states).argmax(axis=1)
-
-    monkeypatch.setattr(thinking, "make_agent", lambda spec, seed=None: made.append(spec) or Made())
-    client = TestClient(create_app(thinking=(minds := Thinking(threads=1))), base_url="http://localhost")
-    for seeds in (1, 1, 2, 3, 4, 5, 1, 5):
-        ask(client, "think", game=game(rules=f"kalah:pits=3,seeds={seeds}"), agent="bot")
-    assert len(made) == 6  # neither the second 1 nor the second 5
-    assert len(minds._kept) == thinking.KEPT
-
-
 # The page's frame, and the command
 
 
@@ -330,7 +250,15 @@ def test_everything_comes_from_here(client: TestClient):
         assert "https:" not in text
     assert client.get("/docs").status_code == 200
     paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/api/setup", "/api/game", "/api/load", "/api/think", "/api/analysis"}
+    assert set(paths) == {
+        "/api/setup",
+        "/api/game",
+        "/api/load",
+        "/api/save",
+        "/api/position",
+        "/api/think",
+        "/api/analysis",
+    }
     setup = client.get("/api/setup").json()
     assert [preset["name"] for preset in setup["presets"]] == list(PRESET_NAMES)
     assert [level["name"] for level in setup["levels"]] == ["easy", "medium", "hard", "perfect"]

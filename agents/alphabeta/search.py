@@ -13,6 +13,7 @@ import numpy as np
 
 from agents.alphabeta.negamax import HORIZON, LIMIT, NODES, STOP, UNKNOWN, deepen, plain
 from agents.base import check_range, check_running
+from agents.halt import halting
 from kalah_env import batch
 from kalah_env.rules import Rules, num_actions
 
@@ -102,11 +103,14 @@ def search(
             search_rows(b, b + 1, depth)
             timer.cancel()
 
-    with ThreadPoolExecutor(len(tables)) as pool:
+    def stop() -> None:
+        control[:, STOP] = 1
+
+    with halting(stop), ThreadPoolExecutor(len(tables)) as pool:
         try:
             list(pool.map(work, range(len(tables))))
         except BaseException:  # such as Ctrl-C, which only this waiting thread sees
-            control[:, STOP] = 1
+            stop()
             raise
     found, sure = values[:, 0], exact[:, 0]
     value = found.max(axis=1)

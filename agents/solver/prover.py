@@ -12,6 +12,7 @@ import numpy as np
 from agents import packed
 from agents.base import check_range
 from agents.endgame import Endgame, table_rules
+from agents.halt import halting
 from agents.solver import search
 from agents.solver.search import HITS, LIMIT, NODES, STOP, TAG_BITS
 from kalah_env.checks import whole_number
@@ -101,8 +102,7 @@ class Prover:
     def stop(self) -> None:
         """Make every question end now, unanswered, and for good."""
         self.stopped = True
-        for each in (self.alone, *self.scratch):
-            each.control[STOP] = 1
+        _end([self.alone, *self.scratch])
 
     def _memory(self, seeds: int) -> search.Memory:
         values, covered = np.zeros(1, np.int8), 0
@@ -162,10 +162,11 @@ class Prover:
             if mine.control[STOP] == 0:
                 answers.append(int(value))
 
-        if len(scratch) == 1 and nodes <= _ALONE:
-            work(0)
-        else:
-            self._run_threads(scratch, work, budget)
+        with halting(lambda: _end(scratch)):
+            if len(scratch) == 1 and nodes <= _ALONE:
+                work(0)
+            else:
+                self._run_threads(scratch, work, budget)
         budget.use(
             sum(int(each.control[NODES]) for each in scratch),
             sum(int(each.control[HITS]) for each in scratch),
@@ -182,10 +183,14 @@ class Prover:
             except KeyboardInterrupt:
                 budget.why = INTERRUPTED
             finally:
-                for each in scratch:
-                    each.control[STOP] = 1
+                _end(scratch)
             for task in tasks:
                 task.result()
+
+
+def _end(scratch: list[search.Scratch]) -> None:
+    for each in scratch:
+        each.control[STOP] = 1
 
 
 def _count(word: int) -> int:

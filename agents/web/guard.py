@@ -9,6 +9,7 @@ import asyncio
 import json
 from urllib.parse import urlsplit
 
+import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -117,16 +118,27 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
+def _refusal(why: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """Return the body and the headers of an error, behind which the connection is closed."""
+    body = json.dumps({"error": why}).encode()
+    length = str(len(body)).encode()
+    return body, [
+        (b"content-type", b"application/json"),
+        (b"connection", b"close"),
+        (b"content-length", length),
+    ]
+
+
 async def _refuse(send: Send, refused: RefusedError) -> None:
-    body = json.dumps({"error": refused.why}).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    headers.append((b"content-length", str(len(body)).encode()))
+    body, headers = _refusal(refused.why)
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 class Patient(H11Protocol):
-    """uvicorn's protocol, which also closes connections whose request does not come to an end."""
+    """uvicorn's protocol, which also closes connections whose request does not come to an end, and tells
+    of requests that are no HTTP as of every other error.
+    """
 
     SECONDS = 10.0
 
@@ -134,6 +146,18 @@ class Patient(H11Protocol):
         """Begin to look after the connection."""
         super().connection_made(transport)
         self.loop.call_later(self.SECONDS, self._look, None)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what cannot be read as HTTP, unless another answer is on its way already."""
+        del msg  # uvicorn's words
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body, headers = _refusal(
+                "this is not a request in HTTP/1.1, or its head is too long; /docs says what can be asked."
+            )
+            response = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _look(self, before: object) -> None:
         # Between two looks an open connection has begun a request, or is answering one, or is of no use:

@@ -44,8 +44,30 @@ class AnalysisIn(Asked):
     seconds: float = Field(default=1.0, ge=0.05, le=MAX_SECONDS)
 
 
+class Told(Asked):
+    """What a file says of a game: tags such as South and North, comments by the number of moves before."""
+
+    tags: dict[Text, Text] = {}
+    comments: dict[int, Text] = {}
+
+
+class SaveIn(Asked):
+    """A game to be written down."""
+
+    game: GameIn
+    told: Told = Told()
+
+
+class BoardIn(Asked):
+    """A position set up by hand: seeds by cell, the side to move (0 = South), under the rules of a game."""
+
+    rules: Text
+    board: list[Annotated[int, Field(ge=0)]] = Field(max_length=100)
+    side: int = Field(ge=0, le=1)
+
+
 class LoadIn(Asked):
-    """A file of games as text: JSON lines, one record a line."""
+    """A file of games, as text or JSON lines."""
 
     text: Annotated[str, Field(max_length=60_000)]
 
@@ -131,10 +153,11 @@ class View(BaseModel):
     rules: str
     start: str | None
     moves: list[str]
-    record: str = Field(description="the game as a line of a file")
+    manual: list[str] = Field(description="how it is played, in sentences")
     rows: int
     pits: int
     stores: bool
+    pie: bool = Field(description="the players may change seats")
     cells: list[Cell]
     before: list[int] = Field(description="the board before the last move")
     steps: list[StepOut]
@@ -155,26 +178,49 @@ class Thought(BaseModel):
 
     move: str
     agent: str
-    seconds: float
+    seconds: float = Field(description="of thinking; the wait for a thread is not counted")
 
 
 class Worth(BaseModel):
-    """A move's final margin in seeds for its mover; exact: proved; words: as it is shown."""
+    """What a move is worth to its mover: seeds of the final margin, or -1 to 1 where only the win counts."""
 
     move: str
     margin: float
-    exact: bool
-    words: str
+    exact: bool = Field(description="proved, not estimated")
+    badge: str = Field(description="as it is shown on a pit, such as ≈+4")
+    words: str = Field(description="the same as a sentence goes on, such as: wins by about 4")
 
 
 class AnalysisOut(BaseModel):
     """The moves of a position, best first."""
 
     moves: list[Worth]
-    seconds: float
+    words: str = Field(description="what the badges mean")
+    seconds: float = Field(description="of thinking; the wait for a thread is not counted")
+
+
+class Read(BaseModel):
+    """A game of a file; words: who played, and how it ended."""
+
+    game: GameIn
+    told: Told
+    words: str
 
 
 class Loaded(BaseModel):
     """The games of a file."""
 
-    games: list[GameIn]
+    games: list[Read]
+
+
+class Saved(BaseModel):
+    """A game in both forms of a file: text for people, and a line of JSON (docs/RECORDS.md)."""
+
+    text: str
+    record: str
+
+
+class PositionOut(BaseModel):
+    """A position as text."""
+
+    position: str

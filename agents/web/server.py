@@ -6,7 +6,6 @@ waits in `thinking.py`. Needs the extra `serve`.
 """
 
 import socket
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -23,13 +22,15 @@ from starlette.exceptions import HTTPException
 from agents.levels import LEVELS, SAID
 from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
+from agents.web.manual import about, source
+from agents.web.refusals import say_http, say_invalid
 from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
-from agents.web.views import game_of, games_in, view_of
+from agents.web.views import analysis_of, game_of, games_in, position_of, saved, view_of
 from kalah_env import __version__
 from kalah_env.errors import KalahError
 from kalah_env.options import BY_NAME
 from kalah_env.presets import PRESETS
-from kalah_env.rules import Rules, preset_rules
+from kalah_env.rules import preset_rules
 
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -72,17 +73,26 @@ def _add_games(app: FastAPI) -> None:
         """Return the games of a file, each checked to its end."""
         return models.Loaded(games=games_in(asked.text))
 
+    @app.post("/api/save")
+    def save(asked: models.SaveIn) -> models.Saved:
+        """Return a game as a file holds it: as text and as a line of JSON."""
+        return saved(asked)
+
+    @app.post("/api/position")
+    def position(asked: models.BoardIn) -> models.PositionOut:
+        """Return the text of a position that is given cell by cell, checked."""
+        return position_of(asked)
+
 
 def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
     @app.post("/api/think")
     async def think(asked: models.ThinkIn, request: Request) -> models.Thought:
         """Return an agent's move in a game."""
         safe_spec(asked.agent)  # what cannot be asked need not wait
-        began = time.monotonic()
-        move = await thinking.run(
+        chosen = await thinking.run(
             lambda: thinking.choose(game_of(asked.game), asked.agent, asked.seed), request.is_disconnected
         )
-        return models.Thought(move=move, agent=asked.agent, seconds=round(time.monotonic() - began, 3))
+        return models.Thought(move=chosen.move, agent=asked.agent, seconds=round(chosen.seconds, 3))
 
     @app.post("/api/analysis")
     async def analysis(asked: models.AnalysisIn, request: Request) -> models.AnalysisOut:
@@ -90,29 +100,9 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
 
         def job() -> models.AnalysisOut:
             game = game_of(asked.game)
-            found = thinking.analyse(game, asked.seconds)
-            moves = [
-                models.Worth(
-                    move=one.move,
-                    margin=one.margin,
-                    exact=one.exact,
-                    words=worth(game.rules, one.margin, one.exact),
-                )
-                for one in found.moves
-            ]
-            return models.AnalysisOut(moves=moves, seconds=round(found.seconds, 3))
+            return analysis_of(game.rules, thinking.analyse(game, asked.seconds))
 
         return await thinking.run(job, request.is_disconnected)
-
-
-def worth(rules: Rules, margin: float, exact: bool) -> str:
-    """Return a margin as it is shown: seeds, or from -1 to 1 where only the win counts."""
-    if rules.win and exact:
-        return "wins" if margin > 0 else "loses" if margin < 0 else "draw"
-    if exact:
-        return f"{margin:+.0f}" if margin else "0"
-    digits = 2 if rules.win else 1
-    return f"{round(margin, digits) + 0.0:+.{digits}f}"  # + 0.0: no negative zero
 
 
 @lru_cache(1)
@@ -121,7 +111,7 @@ def _setup() -> models.Setup:
     for preset in PRESETS:
         rules = preset_rules(preset.name)
         size = {"rows": rules.rows, "pits": rules.pits, "seeds": rules.seeds}
-        presets.append(models.Preset(name=preset.name, about=preset.about, source=preset.source, **size))
+        presets.append(models.Preset(name=preset.name, about=about(preset), source=source(preset), **size))
     most = {name: max(values) for name in ("pits", "seeds") if (values := BY_NAME[name].values)}
     return models.Setup(
         version=__version__,
@@ -138,13 +128,16 @@ def _add_errors(app: FastAPI) -> None:
         @app.exception_handler(kind)
         async def handle(_: Request, error: Exception) -> JSONResponse:
             headers = {"retry-after": "5"} if status == 503 else None
-            code = getattr(error, "status_code", status)
-            return JSONResponse({"error": _clean(say(error))}, code, headers)
+            return JSONResponse({"error": _clean(say(error))}, status, headers)
+
+    @app.exception_handler(HTTPException)
+    async def handle_http(request: Request, error: HTTPException) -> JSONResponse:
+        said = say_http(error.status_code, error.detail, request.method, request.url.path, error.headers)
+        return JSONResponse({"error": _clean(said)}, error.status_code, error.headers)
 
     add(KalahError, 400, str)
-    add(RequestValidationError, 422, _invalid)
-    add(ValidationError, 422, _invalid)
-    add(HTTPException, 400, lambda error: f"{error.detail}.")
+    add(RequestValidationError, 422, lambda error: say_invalid(error.errors()))
+    add(ValidationError, 422, lambda error: say_invalid(error.errors()))
     add(BusyError, 503, lambda _: "too many games are waiting for a move here; try again in a few seconds.")
     add(
         LateError,
@@ -155,12 +148,6 @@ def _add_errors(app: FastAPI) -> None:
         ),
     )
     add(Exception, 500, lambda _: "the server has failed at this; its window says more.")
-
-
-def _invalid(error: RequestValidationError | ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"{where or 'the request'}: {first['msg'].lower()}."
 
 
 def _clean(text: str) -> str:

@@ -1,6 +1,8 @@
 """Agents and analysts for requests: which may be named, kept how long, on how many threads.
 
-A request may ask for agents that read no file of its choosing and stop by themselves within seconds.
+A request may ask for agents that read no file of its choosing and stop by themselves within seconds,
+and at once when its client has gone (`agents/halt.py`). What no wish reaches is what is done once: reading
+a table or a network, and compiling; a pool of several threads lets others go on meanwhile.
 What is costly to make (solver, network, tables) is kept for the next request of the same rules, and
 lent to one thread at a time; only so many are kept, so memory stays flat. Not for training or matches.
 """
@@ -12,10 +14,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.analysis import Analyst
 from agents.base import Agent, make_agent
+from agents.halt import Halt, HaltedError
 from agents.levels import LEVELS, agent_of
 from agents.nets import ONNX
 from agents.web.models import MAX_SECONDS
@@ -102,6 +105,13 @@ def _net(name: str, net: str) -> str:
     return f"net={net}" if name == "bot" else net
 
 
+class Chosen(NamedTuple):
+    """An agent's move, and how long it thought about it."""
+
+    move: str
+    seconds: float
+
+
 class Thinking:
     """Threads that think, and what they think with."""
 
@@ -112,19 +122,17 @@ class Thinking:
         self._kept: list[tuple[tuple[str, str], Any]] = []  # the one used last at the end
         self._lock = threading.Lock()
 
-    def choose(self, game: Game, asked: str, seed: int) -> str:
+    def choose(self, game: Game, asked: str, seed: int) -> Chosen:
         """Return an agent's move. The same game, agent and seed give the same, except under time limits."""
         if not game.running:
             raise KalahError("the game is over: nobody is to move.")
-        spec, state = safe_spec(asked), game.state[None]
+        spec = safe_spec(asked)
         if spec.partition(":")[0] in ADDED:
             key = (spec, rules_hash(game.rules))
             with self._lent(key, lambda: make_agent(spec)) as agent:
-                action = agent.act(game.rules, state)[0]
-        else:  # made anew: what it did before must not change what it does now
-            fresh: Agent = make_agent(spec, (seed + 7919 * len(game.plies)) % 2**31)
-            action = fresh.act(game.rules, state)[0]
-        return text.format_move(game.rules, int(action))
+                return _act(agent, game)
+        # Made anew: what it did before must not change what it does now.
+        return _act(make_agent(spec, (seed + 7919 * len(game.plies)) % 2**31), game)
 
     def analyse(self, game: Game, seconds: float) -> Any:
         """Return the `Analysis` of the position."""
@@ -141,7 +149,14 @@ class Thinking:
             place = next((i for i, (kept, _) in enumerate(self._kept) if kept == key), None)
             mind = None if place is None else self._kept.pop(place)[1]
         mind = mind or make()
-        yield mind  # what fails is not kept
+        try:
+            yield mind
+        except HaltedError:  # it could have gone on, and can begin anew
+            self._keep(key, mind)
+            raise
+        self._keep(key, mind)  # what fails is not kept
+
+    def _keep(self, key: tuple[str, str], mind: Any) -> None:
         with self._lock:
             self._kept.append((key, mind))
             del self._kept[:-KEPT]
@@ -154,20 +169,23 @@ class Thinking:
         self.analyse(game, 0.3)
 
     async def run(self, job: Callable[[], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
-        """Return what a job answers; it is not begun if `gone()` says that nobody waits any more."""
+        """Return what a job answers; it ends, or never begins, once `gone()` says that nobody waits."""
         if self.asked >= self.most:
             raise BusyError
         self.asked += 1
-        future = self.pool.submit(job)
+        halt = Halt()
+        future = self.pool.submit(halt.run, job)
         future.add_done_callback(self._done)
         waiting = asyncio.wrap_future(future)
         deadline = time.monotonic() + PATIENCE
-        while not (await asyncio.wait({waiting}, timeout=0.25))[0]:
-            late = time.monotonic() > deadline
-            if late or await gone():
-                waiting.cancel()
-                raise LateError
-        return waiting.result()
+        try:
+            while not (await asyncio.wait({waiting}, timeout=0.25))[0]:
+                if time.monotonic() > deadline or await gone():
+                    raise LateError
+            return waiting.result()
+        finally:
+            waiting.cancel()  # in the queue it is not begun
+            halt.wish()
 
     def _done(self, _: Any) -> None:
         with self._lock:
@@ -177,3 +195,9 @@ class Thinking:
         """Begin no further job; say whether one is still running."""
         self.pool.shutdown(wait=False, cancel_futures=True)
         return self.asked > 0
+
+
+def _act(agent: Agent, game: Game) -> Chosen:
+    began = time.monotonic()
+    action = agent.act(game.rules, game.state[None])[0]
+    return Chosen(text.format_move(game.rules, int(action)), time.monotonic() - began)

@@ -6,13 +6,15 @@ agents (`thinking.py`) and no HTTP (`server.py`).
 
 import numpy as np
 
+from agents.analysis import Analysis
 from agents.web import models
+from agents.web.manual import manual
 from agents.web.sowing import steps_of
 from kalah_env import engine, text
 from kalah_env.errors import KalahError
 from kalah_env.game import Game, say_ply, say_result
-from kalah_env.notation import check_game, read_any
-from kalah_env.records import format_record, result
+from kalah_env.notation import OPEN, GameText, check_game, format_game, format_json, read_any, result_text
+from kalah_env.records import result
 from kalah_env.rules import Rules, format_rules, parse_rules, side_pits
 
 NAMES = ("South", "North")
@@ -32,15 +34,15 @@ def view_of(game: Game) -> models.View:
     if game.plies:
         before = game.at(len(game.plies) - 1)
         steps = steps_of(rules, before, text.parse_move(rules, before, game.plies[-1].move))
-    record = game.record()
     return models.View(
         rules=format_rules(rules),
-        start=record.start,
+        start=game.start,
         moves=game.moves,
-        record=format_record(record),
+        manual=manual(rules),
         rows=rules.rows,
         pits=rules.pits,
         stores=rules.rows == 1,
+        pie=bool(rules.pie),
         cells=_cells(rules),
         before=before[:at].tolist(),
         steps=[models.StepOut(**step._asdict()) for step in steps],
@@ -67,19 +69,93 @@ def view_of(game: Game) -> models.View:
     )
 
 
-def games_in(source: str) -> list[models.GameIn]:
+def games_in(source: str) -> list[models.Read]:
     """Return the games of a file in either form; `KalahError` names the line or the game that is none."""
     games = []
     for where, game in read_any(source.removeprefix("\ufeff").splitlines(keepends=True), "the file"):
-        record = game.told.record
         if wrong := check_game(game):
             raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")
-        games.append(
-            models.GameIn(rules=format_rules(record.rules), start=record.start, moves=list(record.moves))
-        )
+        games.append(_read(game.told))
     if not games:
         raise KalahError("there is no game in that text; it takes JSON records and games as text.")
     return games
+
+
+def _read(game: GameText) -> models.Read:
+    record, tags = game.record, game.tags
+    outcome = result_text(Game(record.rules, record.start, record.moves))
+    who = " - ".join(tags.get(name, name) for name in NAMES)
+    notes = [tags[name] for name in ("Event", "Round", "Date", "Id") if tags.get(name)]
+    ended = "unfinished" if outcome == OPEN else outcome
+    count = f"{len(record.moves)} move{'' if len(record.moves) == 1 else 's'}"
+    asked = models.GameIn(rules=format_rules(record.rules), start=record.start, moves=list(record.moves))
+    return models.Read(
+        game=asked,
+        told=models.Told(tags=tags, comments=game.comments),
+        words=", ".join([who, ended, count, *notes]),
+    )
+
+
+def saved(asked: models.SaveIn) -> models.Saved:
+    """Return a game as it is written to a file, in both forms."""
+    record, told = game_of(asked.game).record(), asked.told
+    comments = {number: comment for number, comment in told.comments.items() if number <= len(record.moves)}
+    game = GameText(record, told.tags, comments)
+    return models.Saved(text=format_game(game), record=format_json(game))
+
+
+def position_of(asked: models.BoardIn) -> models.PositionOut:
+    """Return the text of a position that was set up by hand; `KalahError` if there is none such."""
+    rules = parse_rules(asked.rules)
+    if len(asked.board) != engine.board_size(rules):
+        raise KalahError(
+            f"the board: {len(asked.board)} numbers; {format_rules(rules)} needs {engine.board_size(rules)}, "
+            "South's pits and store, then North's."
+        )
+    south, north = asked.board[: len(asked.board) // 2], asked.board[len(asked.board) // 2 :]
+    size = rules.pits if rules.rows == 1 else f"{rules.rows}x{rules.pits}"
+    numbers = [south[-1], north[-1], *south[:-1], *north[:-1]]
+    written = f"<{size},{','.join(map(str, numbers))}> {text.SIDE_LETTERS[asked.side]}"
+    text.parse_position(written, rules)
+    return models.PositionOut(position=written)
+
+
+def analysis_of(rules: Rules, found: Analysis) -> models.AnalysisOut:
+    """Return what moves are worth, in words too."""
+    moves = []
+    for one in found.moves:
+        badge, words = (_chance if rules.win else _margin)(one.margin, one.exact)
+        moves.append(
+            models.Worth(move=one.move, margin=one.margin, exact=one.exact, badge=badge, words=words)
+        )
+    if rules.win:
+        about = "? is open: nobody is seen to win in that time"
+    elif all(one.exact for one in found.moves):
+        about = "margins in seeds at the end, all proved"
+    else:
+        about = "margins in seeds at the end: ✓ proved, ≈ estimated"
+    return models.AnalysisOut(moves=moves, words=about, seconds=round(found.seconds, 3))
+
+
+def _chance(value: float, exact: bool) -> tuple[str, str]:
+    """Return badge and words of a value from -1 to 1, of rules where only the win counts."""
+    if exact:
+        words = ("draw", "a draw") if value == 0 else ("win", "wins") if value > 0 else ("loss", "loses")
+        return words[0], f"{words[1]}, proved"
+    if value == 0:
+        return "?", "open"
+    share = f"{50 * (1 + value):.0f}"
+    return f"≈{share}%", f"wins with a chance of about {share} %"
+
+
+def _margin(margin: float, exact: bool) -> tuple[str, str]:
+    """Return badge and words of a margin in seeds."""
+    size = f"{abs(margin):.1f}".removesuffix(".0")
+    about, proved = ("", ", proved") if exact else ("about ", "")
+    if size == "0":
+        return ("0 ✓", "a draw, proved") if exact else ("≈0", "about even")
+    sign, verb = ("+", "wins") if margin > 0 else ("\N{MINUS SIGN}", "loses")
+    return f"{sign}{size} ✓" if exact else f"≈{sign}{size}", f"{verb} by {about}{size}{proved}"
 
 
 def _words(game: Game) -> str:

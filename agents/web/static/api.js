@@ -1,7 +1,9 @@
-// Asks the server. Every request carries the whole game; what comes back is described at /docs.
+// Asks the server. Every request carries the whole game; what comes back is described at /docs. The
+// server stops thinking about a request that is aborted by its signal.
 
-async function call(path, body) {
+async function call(path, body, signal) {
   const options = body === undefined ? {} : {
+    signal,
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -18,13 +20,13 @@ async function call(path, body) {
 }
 
 export const setup = () => call("setup");
-export const game = (record) => call("game", record);
+export const game = (record, signal) => call("game", record, signal);
 
 // A busy server says so at once; an agent's move can wait a little.
-export async function think(record, agent, seed) {
+export async function think(record, agent, seed, signal) {
   for (let tries = 5; ; tries -= 1) {
     try {
-      return await call("think", { game: record, agent, seed });
+      return await call("think", { game: record, agent, seed }, signal);
     } catch (error) {
       if (error.status !== 503 || tries === 0) throw error;
       await new Promise((done) => setTimeout(done, 2000));
@@ -32,5 +34,7 @@ export async function think(record, agent, seed) {
   }
 }
 
-export const analyse = (record, seconds) => call("analysis", { game: record, seconds });
+export const analyse = (record, seconds, signal) => call("analysis", { game: record, seconds }, signal);
 export const load = (text) => call("load", { text });
+export const save = (record, told) => call("save", { game: record, told });
+export const position = (rules, board, side) => call("position", { rules, board, side });

@@ -2,7 +2,18 @@
 
 import { colour, draw, drawStore, picture } from "./seeds.js";
 
-const SIDES = ["South", "North"];
+export const SIDES = ["South", "North"];
+export const TURNS = { "": "", "+": "↺", "-": "↻" };
+
+// Where a cell stands in the grid: its row and column, or what they span. `turned`: North sits below; `tall`:
+// the board stands upright.
+export function seat({ rows, pits, stores }, cell, { turned = false, tall = false }) {
+  const deep = 2 * rows;
+  const row = turned ? deep - 1 - cell.row : cell.row;
+  const column = (turned ? pits - 1 - cell.column : cell.column) + (stores ? 2 : 1);
+  if (cell.pit === null) return tall ? [column, `1 / span ${deep}`] : [`1 / span ${deep}`, column];
+  return tall ? [column, deep - row] : [row + 1, column];
+}
 
 export class Board {
   // choose(cell) is called when a pit is chosen.
@@ -63,26 +74,16 @@ export class Board {
     if (!this.view) return;
     const { rows, pits, stores } = this.view;
     const tall = this.narrow.matches;
-    const deep = 2 * rows;
     this.root.classList.toggle("tall", tall);
-    this.root.style.setProperty("--deep", deep);
+    this.root.style.setProperty("--deep", 2 * rows);
     this.root.style.setProperty("--long", pits);
     this.root.dataset.stores = stores;
+    this.root.dataset.rows = rows;
     for (const cell of this.cells.values()) {
-      const row = this.turned ? deep - 1 - cell.row : cell.row;
-      const column = (this.turned ? pits - 1 - cell.column : cell.column) + (stores ? 2 : 1);
-      const [down, right] = tall ? [column, deep - row] : [row + 1, column];
-      const style = cell.element.style;
-      if (cell.pit === null) {
-        style.gridRow = tall ? column : `1 / span ${deep}`;
-        style.gridColumn = tall ? `1 / span ${deep}` : column;
-      } else {
-        style.gridRow = down;
-        style.gridColumn = right;
-      }
+      cell.seat = seat(this.view, cell, { turned: this.turned, tall });
+      [cell.element.style.gridRow, cell.element.style.gridColumn] = cell.seat;
       cell.near = (cell.side === 0) !== this.turned;
       cell.element.classList.toggle("near", cell.near);
-      cell.seat = [down, right];
       this.redraw(cell.cell);
     }
   }
@@ -141,17 +142,21 @@ export class Board {
     }
   }
 
-  // Show what moves are worth: a list of {cell, words, exact, best, turn}, or nothing.
+  // Show what moves are worth: a list of {cell, badge, words, exact, best, turn}, or nothing. A badge is as
+  // large as its pit allows (board.css).
   rate(worths) {
     for (const cell of this.cells.values()) {
       const mine = worths.filter((worth) => worth.cell === cell.cell);
       cell.worth.replaceChildren(...mine.map((worth) => {
         const badge = document.createElement("b");
-        badge.textContent = `${worth.turn && mine.length > 1 ? `${worth.turn} ` : ""}${worth.exact ? "" : "≈"}${worth.words.replace("-", "−")}`;
+        badge.textContent = `${TURNS[worth.turn]}${worth.badge}`;
         badge.className = `${worth.exact ? "exact" : "guess"}${worth.best ? " best" : ""}`;
         return badge;
       }));
-      cell.said = mine.map((worth) => `${worth.turn} worth ${worth.words} ${worth.exact ? "proved" : "estimated"}`.trim()).join(", ");
+      const longest = Math.max(1, ...[...cell.worth.children].map((badge) => badge.textContent.length));
+      cell.worth.style.setProperty("--chars", longest);
+      cell.worth.style.setProperty("--lines", Math.max(1, mine.length));
+      cell.said = mine.map((worth) => `${worth.turn} ${worth.words}`.trim()).join(", ");
       this.label(cell);
     }
   }

@@ -1,7 +1,7 @@
 // The page: puts table, board, seats and panels together, and keeps the game in the address.
 
 import * as api from "./api.js";
-import { Board } from "./board.js";
+import { Board, TURNS } from "./board.js";
 import { listen } from "./keys.js";
 import { Motion } from "./motion.js";
 import { Moves, Setup, Share } from "./panels.js";
@@ -88,7 +88,7 @@ function offer(choices) {
     button.type = "button";
     button.className = "main";
     button.dataset.turn = choice.turn;
-    button.textContent = choice.cell === null ? choice.words : `${choice.turn === "+" ? "↺" : "↻"} ${choice.words}`;
+    button.textContent = `${TURNS[choice.turn]} ${choice.words}`.trim();
     button.addEventListener("click", () => {
       find("choices").replaceChildren();
       board.cells.get(choice.cell)?.element.focus();
@@ -121,12 +121,9 @@ async function evaluate() {
     const choice = legal.find((one) => one.move === worth.move);
     return { ...worth, cell: choice.cell, turn: choice.turn, best: worth.margin === best.margin };
   }));
-  const proved = found.moves.every((worth) => worth.exact) ? "all proved"
-    : found.moves.some((worth) => worth.exact) ? "≈ marks estimates, the others are proved" : "estimates";
   const swap = found.moves.find((worth) => worth.move === "swap");
-  find("worth").textContent = `Best: ${best.move}, worth ${best.exact ? "" : "≈"}${best.words.replace("-", "−")}`
-    + `${swap && swap !== best ? `; swap ${swap.exact ? "" : "≈"}${swap.words}` : ""}`
-    + ` (final margin for who is to move; ${proved}; ${found.seconds.toFixed(1)} s)`;
+  find("worth").textContent = `Best: ${best.move}, ${best.words}${swap && swap !== best ? `; swap ${swap.words}` : ""}`
+    + ` (${found.words}; ${found.seconds.toFixed(1)} s)`;
 }
 
 // The game as an address, which a reload or somebody else opens again.

@@ -1,6 +1,7 @@
-// The panels beside the board: a new game, the moves made, sharing and files.
+// The panels beside the board: a new game, the moves made, sharing and files. Setting up: editor.js.
 
 import * as api from "./api.js";
+import { Editor } from "./editor.js";
 import { remark } from "./seats.js";
 
 const find = (id) => document.getElementById(id);
@@ -24,7 +25,8 @@ export class Setup {
     find("preset").value = preset.name;
     find("pits").value = pits;
     find("seeds").value = seeds;
-    find("about").textContent = `${preset.about} (${preset.source})`;
+    find("about").textContent = preset.about;
+    find("source").textContent = `Source: ${preset.source}`;
     this.write();
   }
 
@@ -40,6 +42,8 @@ export class Setup {
     this.fill(preset, { pits: view.pits, seeds });
     find("rules").value = view.rules;
     find("start").value = view.start ?? "";
+    const sentence = (text) => Object.assign(document.createElement("li"), { textContent: text });
+    find("manual").replaceChildren(...view.manual.map(sentence));
   }
 }
 
@@ -76,19 +80,22 @@ export class Share {
   constructor(table, link, failed) {
     this.table = table;
     this.failed = failed;
+    this.editor = new Editor((position) => this.begin(position));
     const on = (id, act) => find(id).addEventListener("click", act);
     on("copy-position", () => this.copy(find("position").value, "position"));
     on("copy-link", () => this.copy(link(), "link"));
     on("set-position", () => this.setPosition());
+    on("edit", () => this.editor.open(table.view));
+    on("copy-game", () => this.written().then((game) => game && this.copy(game.text, "game")));
     on("download", () => this.download());
     on("load", () => find("file").click());
     find("position").addEventListener("keydown", (event) => event.key === "Enter" && this.setPosition());
     find("file").addEventListener("change", () => this.load());
+    find("games").addEventListener("change", () => this.choose(Number(find("games").value)));
   }
 
   show(view) {
     find("position").value = view.position;
-    this.record = view.record;
   }
 
   say(text) {
@@ -96,7 +103,11 @@ export class Share {
   }
 
   setPosition() {
-    return this.table.begin({ rules: this.table.record.rules, start: find("position").value, moves: [] }, { auto: false });
+    return this.begin(find("position").value);
+  }
+
+  begin(position) {
+    return this.table.begin({ rules: this.table.record.rules, start: position, moves: [] }, { auto: false });
   }
 
   async copy(text, what) {
@@ -108,10 +119,19 @@ export class Share {
     }
   }
 
-  download() {
+  // The game as a file holds it: {text, record}, or nothing where that fails.
+  written() {
+    return this.table.save().catch((error) => this.failed(error));
+  }
+
+  async download() {
+    const game = await this.written();
+    if (!game) return;
+    const [content, type, ending] = find("format").value === "json"
+      ? [`${game.record}\n`, "application/jsonl", "jsonl"] : [game.text, "text/plain", "txt"];
     const anchor = document.createElement("a");
-    anchor.href = URL.createObjectURL(new Blob([`${this.record}\n`], { type: "application/jsonl" }));
-    anchor.download = "kalah.jsonl";
+    anchor.href = URL.createObjectURL(new Blob([content], { type }));
+    anchor.download = `kalah.${ending}`;
     anchor.click();
     setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
   }
@@ -122,12 +142,22 @@ export class Share {
     if (!file) return;
     try {
       const { games } = await api.load(await file.text());
-      await this.table.begin(games[0], { auto: false });
-      const said = games.length > 1 ? `The first of ${games.length} games in ${file.name}.` : `Loaded ${file.name}.`;
-      const waits = this.table.mover !== null && !this.table.humansTurn;
-      this.say(waits ? `${said} An agent is to move: press Auto or Step.` : said);
+      this.file = file.name;
+      this.games = games;
+      find("games").replaceChildren(...games.map((game, i) => new Option(`${i + 1}. ${game.words}`, i)));
+      find("games").closest("label").hidden = games.length === 1;
+      await this.choose(0);
     } catch (error) {
       this.failed(error);
     }
+  }
+
+  // Open a game of the file.
+  async choose(number) {
+    const { game, told, words } = this.games[number];
+    if (!await this.table.begin(game, { auto: false, told })) return;
+    const waits = this.table.mover !== null && !this.table.humansTurn;
+    const which = this.games.length > 1 ? `Game ${number + 1} of ${this.games.length} in ${this.file}` : this.file;
+    this.say(`${which}: ${words}.${waits ? " An agent is to move: press Auto or Step." : ""}`);
   }
 }

@@ -26,14 +26,16 @@ export class Seats {
     text.setAttribute("list", "agents");
     const remark = document.createElement("span");
     remark.className = "remark";
-    const bar = { root, name, select, text, remark };
+    const who = document.createElement("span");
+    who.className = "who";
+    const bar = { root, name, who, select, text, remark };
     select.addEventListener("change", () => {
       text.hidden = select.value !== OTHER;
       if (text.hidden) this.sat(bar.player, select.value);
       else text.focus();
     });
     text.addEventListener("change", () => text.value.trim() && this.sat(bar.player, text.value.trim()));
-    root.replaceChildren(name, select, text, remark);
+    root.replaceChildren(name, who, select, text, remark);
     return bar;
   }
 
@@ -45,6 +47,8 @@ export class Seats {
       bar.player = view.players[side];
       const agent = seats[bar.player];
       bar.name.textContent = SIDES[side];
+      // Where players may change seats: who began at South's is the first.
+      bar.who.textContent = view.pie ? `player ${bar.player + 1}${bar.player === side ? "" : ", swapped"}` : "";
       bar.select.setAttribute("aria-label", `Who plays ${SIDES[side]}`);
       bar.text.setAttribute("aria-label", `Agent of ${SIDES[side]}`);
       const known = [...bar.select.options].some((option) => option.value === agent);

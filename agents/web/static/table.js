@@ -10,11 +10,13 @@ export class Table {
   constructor(on) {
     this.on = on;
     this.record = { rules: "kalah", start: null, moves: [] };
+    this.told = null; // what a loaded file says of the game, as long as nobody plays on
     this.undone = [];
     this.seats = [HUMAN, "medium"];
     this.seed = Math.floor(Math.random() * 2 ** 31);
     this.auto = true; // agents go on by themselves
-    this.turn = 0; // whatever was begun in an earlier turn is forgotten
+    this.turn = 0; // whatever was begun in an earlier turn is forgotten, and the server told so
+    this.asking = new AbortController();
     this.view = null;
   }
 
@@ -23,20 +25,27 @@ export class Table {
   get hasHuman() { return this.seats.includes(HUMAN); }
 
   // Begin a game: {rules, start, moves}. What cannot begin leaves the old one as it is.
-  async begin(record, { auto = this.hasHuman, undone = [] } = {}) {
-    const turn = ++this.turn;
+  async begin(record, { auto = this.hasHuman, undone = [], told = null } = {}) {
+    const turn = this.next();
     const asked = { rules: record.rules, start: record.start || null, moves: record.moves ?? [] };
-    const view = await this.ask(() => api.game(asked), turn);
+    const view = await this.ask((signal) => api.game(asked, signal), turn);
     if (!view) return false;
     this.undone = undone;
+    this.told = told;
     this.auto = auto;
     await this.accept(view, false, turn);
     return true;
   }
 
+  next() {
+    this.asking.abort();
+    this.asking = new AbortController();
+    return ++this.turn;
+  }
+
   async ask(question, turn) {
     try {
-      const answer = await question();
+      const answer = await question(this.asking.signal);
       return turn === this.turn ? answer : null;
     } catch (error) {
       if (turn === this.turn) {
@@ -55,10 +64,11 @@ export class Table {
   }
 
   // Make a move; `turn`: of who chose it.
-  async play(move, turn = ++this.turn) {
-    const view = await this.ask(() => api.game({ ...this.record, moves: [...this.record.moves, move] }), turn);
+  async play(move, turn = this.next()) {
+    const view = await this.ask((signal) => api.game({ ...this.record, moves: [...this.record.moves, move] }, signal), turn);
     if (!view) return;
     this.undone = this.undone[0] === move ? this.undone.slice(1) : [];
+    this.told = null;
     await this.accept(view, true, turn);
   }
 
@@ -69,11 +79,11 @@ export class Table {
   }
 
   // Let the agent to move choose, and play it.
-  async think(turn = ++this.turn) {
+  async think(turn = this.next()) {
     if (this.mover === null || this.humansTurn) return;
     const player = this.mover;
     this.on.thinking(player);
-    const thought = await this.ask(() => api.think(this.record, this.seats[player], this.seed), turn);
+    const thought = await this.ask((signal) => api.think(this.record, this.seats[player], this.seed, signal), turn);
     if (!thought) {
       if (turn === this.turn) this.auto = false;
       return;
@@ -89,7 +99,7 @@ export class Table {
 
   async setAuto(auto) {
     this.auto = auto;
-    this.turn += 1;
+    this.next();
     this.on.thinking(null);
     await this.on.shown(this.view, false);
     if (auto) await this.think();
@@ -105,7 +115,8 @@ export class Table {
   goTo(count) {
     const all = [...this.record.moves, ...this.undone];
     if (count < 0 || count > all.length) return Promise.resolve(false);
-    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count) });
+    const { told } = this;
+    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count), told });
   }
 
   // Back to where a human was to move, or by one move where none plays.
@@ -130,7 +141,13 @@ export class Table {
     return gone;
   }
 
+  // The game as a file holds it, in both forms.
+  save() {
+    const [South, North] = this.seats;
+    return api.save(this.record, this.told ?? { tags: { South, North } });
+  }
+
   analyse(seconds) {
-    return this.ask(() => api.analyse(this.record, seconds), this.turn);
+    return this.ask((signal) => api.analyse(this.record, seconds, signal), this.turn);
   }
 }
