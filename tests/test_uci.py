@@ -3,9 +3,11 @@
 import io
 import queue
 import re
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from test_kgp import Puppet
@@ -22,6 +24,7 @@ from kalah_env.rules import parse_rules
 from kalah_env.text import legal_moves, parse_position
 from train.cli import main
 
+ROOT = Path(__file__).resolve().parent.parent
 RULES = parse_rules("kalah")
 SECONDS = 100.0  # of any wait; an agent may have to be compiled
 INFO = re.compile(r"info depth (\d+) score seeds (-?\d+) nodes (\d+) nps \d+ time \d+ pv ([\d ]+)")
@@ -237,14 +240,50 @@ def test_quit_while_thinking():
     assert not [line for line in talk.end() if line.startswith("bestmove")]
 
 
-def test_the_end_of_the_input_waits_for_a_limited_search():
+def test_at_the_end_of_the_input_a_search_answers_soon():
+    """A short one is finished, a long one answers with what it has."""
     talk = Talk()
     talk.send("go movetime 150")
     assert talk.end("")[-1].startswith("bestmove ")
-    talk = Talk()
-    talk.send("go infinite")
-    talk.until("info depth 2")
-    assert talk.end("")[-1].startswith("bestmove ")
+    for limit in ("infinite", "movetime 60000"):
+        talk = Talk()
+        talk.send(f"go {limit}")
+        talk.until("info depth 2")
+        began = time.monotonic()
+        assert talk.end("")[-1].startswith("bestmove ")
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("protocol", "first", "answer", "ask", "last"),
+    [
+        ("uci", "isready", "readyok", "go", "quit"),
+        (
+            "mankalah",
+            "START;North\nCHANGE;3;0,0,1,0,0,0,0,40,0,0,0,0,0,0,0,57;YOU",  # over by our rules: no thought
+            "MOVE;3",
+            "CHANGE;1;7,7,7,7,7,7,7,0,0,8,8,8,8,8,8,1;YOU",
+            "END",
+        ),
+    ],
+)
+def test_the_program_ends_at_once_while_an_agent_thinks(protocol, first, answer, ask, last):
+    """For minutes, in a pool of threads that Python would wait for."""
+    agent = ["--protocol", protocol, "--agent", "mcts:sims=1000000"]
+    command = [sys.executable, "-m", "train.cli", "engine", *agent]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        process.stdin.write(f"{first}\n")
+        assert process.stdout.readline() == f"{answer}\n"
+        process.stdin.write(f"{ask}\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        began = time.monotonic()
+        process.stdin.write(f"{last}\n")
+        assert process.wait(SECONDS) == 0
+        assert time.monotonic() - began < 1
+        assert process.stdout.read() == ""
 
 
 @pytest.mark.parametrize(

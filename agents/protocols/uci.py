@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.base import make_agent
 from agents.protocols.deepening import Control, iterate
-from agents.protocols.lines import read_lines
+from agents.protocols.lines import GRACE, read_lines
 from agents.protocols.minds import Minds, takes_ms, warm
 from agents.protocols.uci_job import Job, Limits
 from agents.simple import gains
@@ -46,7 +46,7 @@ class Engine:
             print(" ".join(line.splitlines()), file=self.sink, flush=True)
 
     def run(self, source: TextIO) -> int:
-        """Obey every line until `quit` or the end of the input, which waits for a limited search."""
+        """Obey every line until `quit`, or the end of the input, at which a search answers what it has."""
         for line, whole in read_lines(source):
             words = line.split()
             try:
@@ -64,9 +64,9 @@ class Engine:
 
     def _end_of_input(self) -> None:
         if self.job is not None:
-            if self.job.limits.infinite:
-                self.job.stop()
-            self.job.join()
+            if not self.job.limits.infinite:
+                self.job.join(GRACE)
+            self.job.stop()
 
     def _obey(self, words: list[str], line: str) -> bool:
         """Act on one command; return whether to go on."""
