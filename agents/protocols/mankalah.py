@@ -8,7 +8,7 @@ here. In words and with a transcript: `docs/PROTOCOLS.md`.
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -135,5 +135,6 @@ def _think(agent: Agent, state: np.ndarray, lines: LinesAhead) -> int | None:
             found.set_exception(error)
 
     threading.Thread(target=act, daemon=True).start()
-    wait([found, lines.ended], return_when=FIRST_COMPLETED)
+    either: list[Future[Any]] = [found, lines.ended]
+    wait(either, return_when=FIRST_COMPLETED)
     return found.result() if wait([found], GRACE).done else None
