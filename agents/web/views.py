@@ -11,7 +11,7 @@ from agents.web.sowing import steps_of
 from kalah_env import engine, text
 from kalah_env.errors import KalahError
 from kalah_env.game import Game, say_ply, say_result
-from kalah_env.notation import check_game, read_any
+from kalah_env.notation import check_game, read_any, say_wrong
 from kalah_env.records import format_record, result
 from kalah_env.rules import Rules, format_rules, parse_rules, side_pits
 
@@ -73,7 +73,7 @@ def games_in(source: str) -> list[models.GameIn]:
     for where, game in read_any(source.removeprefix("\ufeff").splitlines(keepends=True), "the file"):
         record = game.told.record
         if wrong := check_game(game):
-            raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")
+            raise KalahError(f"{where}: {say_wrong(wrong)}")
         games.append(
             models.GameIn(rules=format_rules(record.rules), start=record.start, moves=list(record.moves))
         )
