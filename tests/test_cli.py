@@ -379,7 +379,7 @@ def test_warm_names_parts_and_cache(kalah, answer, monkeypatch):
     from kalah_env import jit
 
     found = answer("warm")
-    assert set(found["seconds"]) == {"engine", "arena", "alphabeta", "search", "solver"}
+    assert set(found["seconds"]) == {"engine", "arena", "alphabeta", "search", "solver", "analysis"}
     assert found["cache"] == jit.CACHE
     monkeypatch.setattr(jit, "CACHE", None)
     code, out, _ = kalah("warm")
