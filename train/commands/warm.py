@@ -1,4 +1,9 @@
-"""`kalah warm`: compiles what the commands need, so that no later call has to wait."""
+"""`kalah warm`: compiles what the commands need, so that no later call has to wait.
+
+Each part goes once through what people and protocols ask for, on small boards, with arguments of the
+types that they have there, since every type is compiled for itself. Not for networks in torch and
+training, which compile little of ours. How functions are compiled and kept: `kalah_env/jit.py`.
+"""
 
 import argparse
 import time
