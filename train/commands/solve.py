@@ -1,4 +1,8 @@
-"""`kalah solve`: the exact value of a position and of each of its moves (`agents/solver/`)."""
+"""`kalah solve`: the exact value of a position and of each of its moves.
+
+Answers with bounds where limits, Ctrl-C or the rules leave it unsolved, and says on a terminal that it
+goes on. The solver, and which rules it can prove: `agents/solver/`; many positions: `kalah label`.
+"""
 
 import argparse
 import contextlib
