@@ -32,6 +32,7 @@ SOLVER_SHARE = 0.5  # of the time
 # The solver is asked where it proves at least a third of the positions in its share of 100 ms, and one
 # seed more for each doubling (docs/LOG.md).
 SOLVER_SEEDS, SOLVER_MS = 36, 100
+KEPT = 4  # rule sets whose parts stay in memory
 
 
 class _Mind:
@@ -114,9 +115,13 @@ class BotAgent:
 
     def _mind(self, rules: Rules) -> _Mind:
         key = rules_hash(rules)
-        if key not in self._minds:
-            self._minds[key] = _Mind(rules, self._file(rules), self.memory, self.sign_weight)
-        return self._minds[key]
+        mind = self._minds.pop(key, None)
+        if mind is None:
+            while len(self._minds) >= KEPT:  # the one that was used longest ago stands first
+                del self._minds[next(iter(self._minds))]
+            mind = _Mind(rules, self._file(rules), self.memory, self.sign_weight)
+        self._minds[key] = mind
+        return mind
 
     def _file(self, rules: Rules) -> Path | None:
         """Return the ONNX file to play these rules with, or None where there is none."""

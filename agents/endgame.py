@@ -11,6 +11,7 @@ renamed, and its length and SHA-256 are checked when it is opened. `KALAH_TABLE_
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -281,12 +282,17 @@ def obtain(rules: Rules, seeds: int) -> Endgame:
 
 
 def find_or_make(rules: Rules, most: int = MAX_BYTES) -> Endgame:
-    """Return the largest table of at most `most` bytes in `folder()`, or else a small one, made now."""
-    table = find(rules, most)
-    if table is None:
-        fitting = [n for n in range(1, packed.MAX_SEEDS) if packed.count_positions(rules, n) <= SMALL]
-        table = compute(rules, max(fitting, default=1))
-    return table
+    """Return the largest table of at most `most` bytes in `folder()`, or else a small one, made now.
+
+    Both are kept for the next who asks, such as for another number of seeds.
+    """
+    return find(rules, most) or _made(table_rules(rules))
+
+
+@functools.lru_cache(maxsize=8)
+def _made(rules: Rules) -> Endgame:
+    fitting = [n for n in range(1, packed.MAX_SEEDS) if packed.count_positions(rules, n) <= SMALL]
+    return compute(rules, max(fitting, default=1))
 
 
 def find(rules: Rules, most: int = MAX_BYTES) -> Endgame | None:
@@ -297,4 +303,13 @@ def find(rules: Rules, most: int = MAX_BYTES) -> Endgame | None:
         fits = path.stat().st_size <= HEADER + most
         if fits and text.isascii() and text.isdigit() and (best is None or int(text) > best[0]):
             best = (int(text), path)
-    return load(best[1], rules) if best else None
+    if best is None:
+        return None
+    stamp = best[1].stat()
+    return _checked(best[1], table_rules(rules), stamp.st_ino, stamp.st_size, stamp.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _checked(path: Path, rules: Rules, *_: int) -> Endgame:
+    """Return the table of a file as it stood then: the checksum of a large one takes a while."""
+    return load(path, rules)

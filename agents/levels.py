@@ -5,6 +5,7 @@ text. The agents themselves: `base.py` and its entry points.
 """
 
 from kalah_env.errors import KalahError
+from kalah_env.specs import agent_names
 
 HUMAN = "human"
 LEVELS = {
@@ -31,3 +32,9 @@ def check_seat(name: str) -> str | None:
     if not name.strip():
         raise KalahError(f"a seat needs {HUMAN}, a level ({', '.join(LEVELS)}) or an agent's text.")
     return None if name == HUMAN else agent_of(name)
+
+
+def seat_of(tag: str | None) -> str | None:
+    """Return the agent's text that a game's tag of a seat names, or None for a human, who may have a name."""
+    named = tag is not None and (tag in LEVELS or tag.partition(":")[0].strip() in agent_names())
+    return agent_of(tag) if tag is not None and named else None

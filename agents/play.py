@@ -5,11 +5,12 @@ for a hint, save and load. Not here: which agents play (the command `kalah play`
 game itself (`kalah_env/game.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from agents.analysis import Analyst, MoveValue
 from agents.base import Agent
+from agents.levels import HUMAN, agent_of, seat_of
 from agents.saved import load_game, save_game
 from kalah_env import text
 from kalah_env.errors import KalahError
@@ -50,19 +51,29 @@ class _LeftError(Exception):
     """The human has left the game; the message says how."""
 
 
+SEATS = ("South", "North")  # tags, and keys of those who began on that side
+Seat = Callable[[Game, Agent | None, int], Agent | None]
+
+
 def play_game(
-    game: Game, players: Sequence[Agent | None], source: TextIO, sink: TextIO, seconds: float = HINT_SECONDS
+    game: Game,
+    players: Iterable[Agent | None],
+    source: TextIO,
+    sink: TextIO,
+    seconds: float = HINT_SECONDS,
+    seat: Seat = lambda game, player, seat: player,
 ) -> Game:
     """Play on from where `game` stands and return it as it was left, over or at `quit`.
 
     players: who begins on South's side, and on North's; None is a human, whose lines are read from
-    `source`. Everything is told on `sink`. seconds: of thinking for a hint.
+    `source`. Everything is told on `sink`. seconds: of thinking for a hint; seat: of a loaded game, who
+    sat in seat 0 or 1 before, and the seat, returns who sits there now.
     """
-    table = _Table(game, players, source, sink, seconds)
+    table = _Table(game, list(players), source, sink, seconds, seat)
     table.say(f"{format_rules(game.rules)}: {table.who(0)} against {table.who(1)}. Type help for help.")
     try:
         while table.game.running:
-            agent = players[table.game.mover]
+            agent = table.players[table.game.mover]
             if agent is None:
                 table.ask()
             else:
@@ -84,9 +95,16 @@ class _Table:
     """The game, who sits at it, and what a human's words do."""
 
     def __init__(
-        self, game: Game, players: Sequence[Agent | None], source: TextIO, sink: TextIO, seconds: float
+        self,
+        game: Game,
+        players: list[Agent | None],
+        source: TextIO,
+        sink: TextIO,
+        seconds: float,
+        seat: Seat,
     ) -> None:
-        self.game, self.players, self.source, self.sink, self.seconds = game, players, source, sink, seconds
+        self.game, self.players, self.source, self.sink = game, players, source, sink
+        self.seconds, self.seat = seconds, seat
         self.analyst: Analyst | None = None
         self.commands: dict[str, Callable[[], None]] = {
             "help": lambda: self.say(help_text(self.game.rules)),
@@ -101,10 +119,16 @@ class _Table:
         """Tell a line."""
         print(line, file=self.sink, end=end, flush=True)
 
+    def name(self, player: int) -> str:
+        """Return a player's name: that of the game's tag where it fits who plays."""
+        agent, tag = self.players[player], self.game.tags.get(SEATS[player])
+        if agent is None:
+            return tag if tag and seat_of(tag) is None else HUMAN
+        return tag if tag and agent_of(tag) == agent.spec else agent.spec
+
     def who(self, side: int) -> str:
-        """Return the name of who sits at a side now."""
-        agent = self.players[self.game.player_at(side)]
-        return f"{text.SIDE_NAMES[side].capitalize()} ({agent.spec if agent else 'human'})"
+        """Return who sits at a side now."""
+        return f"{SEATS[side]} ({self.name(self.game.player_at(side))})"
 
     def board(self) -> str:
         """Return the board, drawn for who is to move."""
@@ -180,12 +204,10 @@ class _Table:
 
     def save(self, name: str) -> None:
         """Write the game to a new file."""
-        tags = {
-            text.SIDE_NAMES[player].capitalize(): agent.spec if agent else "human"
-            for player, agent in enumerate(self.players)
-        }
-        save_game(self.game, name, tags)
-        self.say(f"Saved in {name}.")
+        tags = {seat: self.name(player) for player, seat in enumerate(SEATS)}
+        whole = save_game(self.game, name, tags)
+        lost = "" if whole else ", without tags and comments that only a game as text can hold"
+        self.say(f"Saved in {name}{lost}.")
 
     def load(self, name: str) -> None:
         """Go on with the game of a file, of the same rules."""
@@ -195,8 +217,9 @@ class _Table:
                 f"load: {name} is a game of {format_rules(game.rules)}; begin with --rules "
                 f"{format_rules(game.rules)} to play it."
             )
+        self.players = [self.seat(game, player, number) for number, player in enumerate(self.players)]
         self.game = game
-        self.say(f"Loaded {name}: {_count(len(game.plies))}.")
+        self.say(f"Loaded {name}: {_count(len(game.plies))}. {self.who(0)}, {self.who(1)}.")
 
 
 def _count(moves: int) -> str:

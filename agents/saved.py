@@ -8,19 +8,21 @@ from pathlib import Path
 
 from kalah_env.errors import KalahError
 from kalah_env.game import Game
-from kalah_env.notation import GameText, check_game, format_game, format_json, read_any
+from kalah_env.notation import GameText, check_game, format_game, format_json, read_any, say_wrong
 
 MOST_BYTES = 1_000_000  # of a file that is taken for one game
 
 
-def save_game(game: Game, name: str, tags: dict[str, str]) -> None:
+def save_game(game: Game, name: str, tags: dict[str, str]) -> bool:
     """Write a game to a new file: a JSON record where its name ends in .jsonl or .json, else text.
 
-    `KalahError` where there is no name, the file exists or cannot be written.
+    `tags` go before those of the game. Returns whether all that the game tells of itself could be
+    written: a record has little place for it. `KalahError` where there is no name, the file exists or
+    cannot be written.
     """
     if not name:
         raise KalahError("save: give the name of a file, such as game.txt.")
-    told = GameText(game.record(), tags)
+    told = GameText(game.record(), {**game.tags, **tags}, game.comments)
     written = format_json(told) + "\n" if name.endswith((".jsonl", ".json")) else format_game(told)
     try:
         with open(name, "x", encoding="utf-8") as file:
@@ -29,10 +31,16 @@ def save_game(game: Game, name: str, tags: dict[str, str]) -> None:
         raise KalahError(f"save: {name} exists; nothing is written over, choose another name.") from None
     except OSError as error:
         raise KalahError(f"save: {name} cannot be written ({error.strerror or error}).") from None
+    ((_, read),) = read_any(written.splitlines(keepends=True), name)
+    comments = {at for at in game.comments if at <= len(game.plies)}
+    return game.tags.keys() <= read.told.tags.keys() | tags.keys() and comments == read.told.comments.keys()
 
 
 def load_game(name: str) -> Game:
-    """Return the game of a file that holds one, at its last move; `KalahError` says what is wrong."""
+    """Return the game of a file that holds one, at its last move, with its tags and comments.
+
+    `KalahError` says what is wrong.
+    """
     if not name:
         raise KalahError("load: give the name of a file that a game was saved in.")
     try:
@@ -53,5 +61,7 @@ def game_of(source: str, name: str) -> Game:
         raise KalahError(f"{name} holds {len(found)} games; one is needed.")
     where, read = found[0]
     if wrong := check_game(read):
-        raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")
-    return Game(read.told.record.rules, read.told.record.start, read.told.record.moves)
+        raise KalahError(f"{where}: {say_wrong(wrong)}")
+    game = Game(read.told.record.rules, read.told.record.start, read.told.record.moves)
+    game.tags, game.comments = dict(read.told.tags), dict(read.told.comments)
+    return game

@@ -32,7 +32,9 @@ class Ply(NamedTuple):
 class Game:
     """A game from `start` (a position's text; None: the usual start), with undo and redo.
 
-    `KalahError` where start or a move is not legal; the game is then as it was before the call.
+    tags, comments: what is told of it, as `notation.GameText` has them; comments on moves that others
+    have taken the place of are forgotten. `KalahError` where start or a move is not legal; the game is
+    then as it was before the call.
     """
 
     def __init__(self, rules: Rules, start: str | None = None, moves: Iterable[str] = ()) -> None:
@@ -41,6 +43,8 @@ class Game:
         self._first = Record(rules, self.start).first_state()
         self.plies: list[Ply] = []
         self.undone: list[Ply] = []  # what `redo` makes again, the next one last
+        self.tags: dict[str, str] = {}
+        self.comments: dict[int, str] = {}
         for move in moves:
             self.play(move)
 
@@ -86,7 +90,9 @@ class Game:
         again = status == engine.RUNNING and engine.same_player(self.rules, side, action, after)
         ply = Ply(move, side, player, captured, bool(again), state)
         self.plies.append(ply)
-        self.undone.clear()
+        if self.undone:
+            self.undone.clear()
+            self.comments = {at: said for at, said in self.comments.items() if at < len(self.plies)}
         return ply
 
     def undo(self) -> Ply:

@@ -108,22 +108,25 @@ def parse_games(source: str, name: str = "game") -> list[GameText]:
     games = read_games(source, name)
     for number, game in enumerate(games, 1):
         if wrong := check_game(game):
-            raise KalahError(f"{name} {number}: illegal at move {wrong['ply']}: {wrong['why']}")
+            raise KalahError(f"{name} {number}: {say_wrong(wrong)}")
     return [game.told for game in games]
 
 
 class Read(NamedTuple):
     """A game as it is written, its moves not played yet; joined: of each move, whether a comma says that
-    its player made the one before, None where nothing is said; results: what tag and end say.
+    its player made the one before, None where nothing is said; results: by the place where one is said.
     """
 
     told: GameText
     joined: list[bool] | None
-    results: list[str]
+    results: dict[str, str]
 
 
 def check_game(game: Read) -> dict[str, Any] | None:
-    """Replay a game; return `ply` and `why` of the first thing that is wrong, as `records.replay` does."""
+    """Replay a game; return `ply` and `why` of the first thing that is wrong, as `records.replay` does.
+
+    `ply` is None where every move is legal, but the result is another than is said.
+    """
     record = game.told.record
     played, again = Game(record.rules, record.start), False
     for number, move in enumerate(record.moves, 1):
@@ -140,11 +143,16 @@ def check_game(game: Read) -> dict[str, Any] | None:
         if why:
             return {"ply": number, "why": why}
     found = result_text(played)
-    for said in game.results:
+    for place, said in game.results.items():
         if said != found:
-            why = f"the result is said to be {said}; the moves lead to {found}."
-            return {"ply": len(record.moves), "why": why}
+            right = found if found != OPEN else f"{OPEN}, since the moves lead to no result"
+            return {"ply": None, "why": f"the result is wrong: {place} says {said}; it is {right}."}
     return None
+
+
+def say_wrong(wrong: dict[str, Any]) -> str:
+    """Return in words what `check_game` or `records.replay` found."""
+    return wrong["why"] if wrong["ply"] is None else f"illegal at move {wrong['ply']}: {wrong['why']}"
 
 
 def read_games(source: str, name: str = "game") -> list[Read]:
@@ -189,7 +197,7 @@ def _of_json(line: str) -> Read:
     texts = {key: notes[key] for key in NOTES if key in notes}
     tags = {k.capitalize(): v if isinstance(v, str) else json.dumps(v) for k, v in texts.items()}
     comment = tags.pop("Comment", None)
-    return Read(GameText(record, tags, {} if comment is None else {0: comment}), None, [])
+    return Read(GameText(record, tags, {} if comment is None else {0: comment}), None, {})
 
 
 def format_json(game: GameText) -> str:
@@ -260,5 +268,6 @@ class _Reader:
         record = Record(parse_rules(self.tags["Rules"]), start, tuple(self.moves))
         record.first_state()
         tags = {name: value for name, value in self.tags.items() if name not in _OURS}
-        results = [said for said in (self.tags.get("Result"), self.outcome) if said is not None]
+        places = {"the tag Result": self.tags.get("Result"), "the end of the game's text": self.outcome}
+        results = {place: said for place, said in places.items() if said is not None}
         return Read(GameText(record, tags, self.comments), self.joined, results)

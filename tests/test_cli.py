@@ -274,7 +274,7 @@ def test_replay_answers_a_line_for_each_record(kalah, tmp_path):
     assert len(bad["positions"]) == 1
     assert err.count("\n") == 1
     assert "line 3" in err
-    assert "ply 2" in err
+    assert "illegal at move 2" in err
 
 
 def test_replay_reads_standard_input_and_succeeds(kalah, monkeypatch):
@@ -379,7 +379,7 @@ def test_warm_names_parts_and_cache(kalah, answer, monkeypatch):
     from kalah_env import jit
 
     found = answer("warm")
-    assert set(found["seconds"]) == {"engine", "arena", "alphabeta", "search", "solver"}
+    assert set(found["seconds"]) == {"engine", "arena", "alphabeta", "search", "solver", "analysis"}
     assert found["cache"] == jit.CACHE
     monkeypatch.setattr(jit, "CACHE", None)
     code, out, _ = kalah("warm")

@@ -316,3 +316,20 @@ def test_without_a_file_a_small_table_is_made(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     endgame.save(endgame.compute(rules, 3), endgame.path_of(rules, 3))
     assert endgame.find_or_make(rules).seeds == 3
+
+
+def test_a_table_is_read_once_in_a_process_unless_it_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("KALAH_TABLE_DIR", str(tmp_path))
+    read, load = [], endgame.load
+    monkeypatch.setattr(endgame, "load", lambda path, rules: read.append(path) or load(path, rules))
+    rules = parse_rules("kalah:pits=2,seeds=9,capture_empty=true")
+    made = endgame.find_or_make(rules)
+    assert endgame.find_or_make(rules._replace(seeds=3)).values is made.values
+    path = endgame.save(endgame.compute(rules, 5), endgame.path_of(rules, 5)).path
+    for seeds in (1, 2, 3):
+        assert endgame.find_or_make(rules._replace(seeds=seeds)).seeds == 5
+    assert read == [path]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(KalahError, match="checksum"):
+        endgame.find_or_make(rules)

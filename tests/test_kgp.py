@@ -386,9 +386,9 @@ def test_thinking_fits_what_the_server_leaves():
     minds = Puppet(lambda state: time.sleep(0.4) or 0 if state[0] == 2 else 1)
     take = minds.take
 
-    def watch(seconds):
+    def watch(seconds, rules):
         limits.append(2 * seconds)
-        return take(seconds)
+        return take(seconds, rules)
 
     minds.take = watch
     assert Play(script, agent=minds, seconds=3.0).end() == 0

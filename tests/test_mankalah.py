@@ -9,6 +9,8 @@ import os
 import re
 import sys
 import threading
+import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from kgp_server import SECONDS, Board
 
 from agents.base import make_agent
 from agents.protocols import mankalah
-from agents.protocols.lines import MAX_LINE, read_lines
+from agents.protocols.lines import GRACE, MAX_LINE, read_lines
 from kalah_env.errors import KalahError
 from kalah_env.text import format_position
 from train.cli import main
@@ -154,6 +156,19 @@ def test_lines_are_of_bounded_length():
         ("c", True),
         ("d", True),
     ]
+
+
+def test_a_thought_ends_with_the_match():
+    """It has a moment more, and is not waited for."""
+    release = threading.Event()
+    for lines, wrong in ((("START;South", "END"), None), (("START;South",), "ended before END")):
+        slow = Scripted(0)
+        slow.act = lambda rules, states: release.wait(SECONDS)
+        began = time.monotonic()
+        with nullcontext() if wrong is None else pytest.raises(KalahError, match=wrong):
+            assert talk(slow, *lines) == ([], 0)
+        assert 0.9 * GRACE < time.monotonic() - began < 10
+    release.set()
 
 
 # Whole matches

@@ -24,6 +24,7 @@ from kalah_env.notation import (
 from kalah_env.records import Record
 from kalah_env.rules import parse_rules
 from kalah_env.text import legal_moves
+from train.cli import main
 
 SPECS = [
     "kalah:pits=3,seeds=2",
@@ -108,8 +109,9 @@ WRONG = {
     '[Rules "kalah"]\n1. 7': "illegal at move 1: move '7' is illegal",
     '[Rules "kalah"]\n1. 3 6': "illegal at move 2: '6' is of the same player's turn; join it by a comma",
     '[Rules "kalah"]\n1. 1,2': "illegal at move 2: the comma before '2' says that the same player goes on",
-    '[Rules "kalah"]\n1. 1 2 25-23': "the result is said to be 25-23; the moves lead to *",
-    '[Rules "kalah"]\n[Result "25-23"]\n1. 1 2 *': "the result is said to be 25-23",
+    '[Rules "kalah"]\n1. 1 2 25-23': "the end of the game's text says 25-23; it is *, since",
+    '[Rules "kalah"]\n[Result "25-23"]\n1. 1 2 *': "the result is wrong: the tag Result says 25-23; it is *",
+    '[Rules "kalah"]\n[Start "<6,24,22,0,0,0,0,0,1,0,0,0,0,0,1> S"]\n1. 6 23-25': "says 23-25; it is 25-23.",
     '[Rules "kalah"]\n1. 3 {open': "a brace is opened and not closed",
     '[Rules "kalah"]\n1. 3, *': "the comma behind the last move joins nothing",
     '[Rules "kalah"]\n1. 3 } 4': "'}' at character",
@@ -120,6 +122,20 @@ WRONG = {
 def test_what_is_wrong_is_named_with_its_game(source: str) -> None:
     with pytest.raises(KalahError, match=f"^game 2: .*{re.escape(WRONG[source])}"):
         parse_games(f'[Rules "kalah"]\n1. 1 *\n\n{source}\n')
+
+
+def test_a_wrong_result_is_no_illegal_move(tmp_path, capsys) -> None:
+    file = tmp_path / "games"
+    file.write_text('[Rules "kalah"]\n[Result "1-0"]\n1. 1 2 *\n\n[Rules "kalah"]\n1. 1 9')
+    assert main(["replay", str(file)]) == 1
+    out, error = capsys.readouterr()
+    plies = [json.loads(line)["error"]["ply"] for line in out.splitlines()]
+    assert plies == [None, 2]
+    first, second = error.splitlines()
+    assert first.endswith(
+        "game 1: the result is wrong: the tag Result says 1-0; it is *, since the moves lead to no result."
+    )
+    assert "game 2: illegal at move 2: move '9'" in second
 
 
 def test_what_the_format_cannot_hold_is_refused() -> None:

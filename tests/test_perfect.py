@@ -1,6 +1,8 @@
 """The agent `perfect`, and the commands `kalah solve` and `kalah endgame`. The solver: `test_solver.py`."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from agents.solver import agent as module
 from agents.solver.prover import INTERRUPTED, Budget
 from kalah_env import KalahError, batch, parse_rules
 from train.cli import main
+from train.commands import solve
 from train.grade import grade
 from train.suites import load_suite
 
@@ -62,6 +65,24 @@ def test_solve_answers_in_json(tables, capsys):
     assert answer["moves"] == {"1": 2, "2": 2, "3": -4}
     assert len(answer["line"]) > 3
     assert answer["hits"] > 0
+
+
+def test_solve_says_where_it_may_never_end_and_that_it_goes_on(tables, capsys, monkeypatch):
+    words = ["solve", "start", "--rules", "kalaha-philos:pits=2,seeds=1"]
+    assert main(words) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("value: +2")
+    assert error.startswith("kalah: no proof search covers these rules: they need sow_store=own")
+    assert error.count("\n") == 1
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(solve, "TELL_SECONDS", 0.2)
+    assert main(["solve", "start", "--rules", "kalaha-philos:pits=4,seeds=3", "--seconds", "2"]) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("not solved (out of time): between -24 and +24")
+    first, *others = error.splitlines()
+    assert first == "solving; Ctrl-C shows what is proved by then"
+    assert others
+    assert all(re.fullmatch(r"solving for \d+ s", line) for line in others)
 
 
 def test_solve_gives_bounds_where_it_must_stop(tables, capsys):

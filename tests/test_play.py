@@ -16,6 +16,7 @@ from agents.play import play_game
 from kalah_env import batch, parse_rules, text
 from kalah_env.game import Game
 from kalah_env.rules import PRESET_NAMES
+from train.cli import main
 
 KALAH = parse_rules("kalah")
 
@@ -193,3 +194,56 @@ def test_a_finished_position_is_told_at_once():
     told, _ = play([], start="<6,20,20,0,0,0,0,0,0,1,1,1,1,1,3> S")
     assert told.endswith("The game is over, 20 to 28: North (human) wins.\n")
     assert "your move" not in told
+
+
+TOLD = """\
+[Event "evening"]
+[South "Ann"]
+[North "easy"]
+[Note "a \\"b\\""]
+[Rules "kalah"]
+[Result "*"]
+
+{before} 1. 3, {free} 6 {good} 5 {so so} 2. 1 {last} *
+"""
+
+
+def test_what_is_told_of_a_game_is_kept_when_it_is_played_on(tmp_path):
+    """Tags and comments, but for those of moves that others have taken the place of."""
+    old, new, changed, short = (tmp_path / name for name in ("old.txt", "new.txt", "changed.txt", "b.jsonl"))
+    old.write_text(TOLD)
+    told, _ = play(
+        [f"load {old}", "4", f"save {new}", "undo", "undo", "2", f"save {changed}", f"save {short}"]
+    )
+    assert f"Loaded {old}: 4 moves. South (Ann), North (human).\n" in told
+    assert "North (human) plays 4" in told
+    assert new.read_text() == TOLD.replace('"easy"', '"human"').replace("{last} *", "{last} 4 *")
+    assert "{so so} 2. 2 *" in changed.read_text()
+    assert f"Saved in {changed}.\n" in told
+    assert f"Saved in {short}, without tags and comments that only a game as text can hold.\n" in told
+
+
+def test_names_in_a_saved_game_seat_agents_and_people(tmp_path, monkeypatch, capsys):
+    file, saved = tmp_path / "game.txt", tmp_path / "saved.txt"
+    file.write_text(TOLD)
+
+    def seats(*words, lines=()):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        assert main(["play", *words]) == 0
+        return capsys.readouterr().out
+
+    load = ("--load", str(file))
+    assert seats(*load).startswith("kalah: South (Ann) against North (easy).")
+    assert seats(*load, "--south", "random").startswith("kalah: South (random) against North (easy).")
+    assert seats(*load, "--north", "human").startswith("kalah: South (Ann) against North (human).")
+    assert seats(*load, "--north", "random").startswith("kalah: South (Ann) against North (random).")
+    told = seats("--north", "random", lines=[f"load {file}", f"save {saved}"])
+    assert "4 moves. South (Ann), North (random)." in told
+    assert '[North "random"]' not in file.read_text()
+    assert '[South "Ann"]\n[North "random"]' in saved.read_text()
+    file.write_text(TOLD.replace("easy", "alphabeta:depth=2").replace("Ann", "human"))
+    assert "4 moves. South (human), North (alphabeta:depth=2)." in seats(lines=[f"load {file}"])
+    file.write_text(TOLD.replace("easy", "alphabeta:deep=2"))
+    assert main(["play", *load]) == 2
+    assert "North of the saved game is alphabeta:deep=2: agent alphabeta: 'deep=2'" in capsys.readouterr().err
+    assert seats(*load, "--north", "easy").startswith("kalah: South (Ann) against North (greedy).")

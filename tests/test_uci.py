@@ -3,18 +3,18 @@
 import io
 import queue
 import re
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from test_kgp import Puppet
 
 from agents.alphabeta.search import search
-from agents.protocols import uci
 from agents.protocols.deepening import Control, iterate
 from agents.protocols.uci import Engine
-from agents.protocols.uci_job import Limits
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
 from kalah_env.records import play_moves
@@ -22,6 +22,7 @@ from kalah_env.rules import parse_rules
 from kalah_env.text import legal_moves, parse_position
 from train.cli import main
 
+ROOT = Path(__file__).resolve().parent.parent
 RULES = parse_rules("kalah")
 SECONDS = 100.0  # of any wait; an agent may have to be compiled
 INFO = re.compile(r"info depth (\d+) score seeds (-?\d+) nodes (\d+) nps \d+ time \d+ pv ([\d ]+)")
@@ -129,22 +130,6 @@ def test_a_search_that_is_stopped_at_once_has_looked_one_ply_ahead():
     assert list(iterate(RULES, state, 9, Control(nodes=3))) == []
 
 
-def test_nodes_are_a_limit():
-    talk = Talk()
-    *infos, best = talk.ask("go nodes 500")
-    assert int(INFO.fullmatch(infos[-1])[3]) <= 500
-    assert len(infos) > 2
-    assert best.startswith("bestmove")
-    assert talk.ask("go nodes 1")[-1].removeprefix("bestmove ") in "123456"
-    assert uci._with_simulations("mcts:c=1,sims=8", 50) == "mcts:c=1,sims=50"
-    assert uci._with_simulations("bot:ms=10", 50) is None
-    with pytest.raises(KalahError, match="out of range"):
-        uci._with_simulations("mcts:sims=8", 10**9)
-    talk.send("setoption name Agent value mcts:sims=8")
-    assert re.fullmatch(r"info time \d+ pv \d string mcts:sims=40", talk.ask("go nodes 40")[-2])
-    talk.end()
-
-
 def test_movetime_is_kept_by_every_agent():
     release = threading.Event()
     for agent in ("alphabeta:depth=2", "alphabeta:ms=5", Puppet(lambda _: release.wait(SECONDS) and 0)):
@@ -237,14 +222,50 @@ def test_quit_while_thinking():
     assert not [line for line in talk.end() if line.startswith("bestmove")]
 
 
-def test_the_end_of_the_input_waits_for_a_limited_search():
+def test_at_the_end_of_the_input_a_search_answers_soon():
+    """A short one is finished, a long one answers with what it has."""
     talk = Talk()
     talk.send("go movetime 150")
     assert talk.end("")[-1].startswith("bestmove ")
-    talk = Talk()
-    talk.send("go infinite")
-    talk.until("info depth 2")
-    assert talk.end("")[-1].startswith("bestmove ")
+    for limit in ("infinite", "movetime 60000"):
+        talk = Talk()
+        talk.send(f"go {limit}")
+        talk.until("info depth 2")
+        began = time.monotonic()
+        assert talk.end("")[-1].startswith("bestmove ")
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("protocol", "first", "answer", "ask", "last"),
+    [
+        ("uci", "isready", "readyok", "go", "quit"),
+        (
+            "mankalah",
+            "START;North\nCHANGE;3;0,0,1,0,0,0,0,40,0,0,0,0,0,0,0,57;YOU",  # over by our rules: no thought
+            "MOVE;3",
+            "CHANGE;1;7,7,7,7,7,7,7,0,0,8,8,8,8,8,8,1;YOU",
+            "END",
+        ),
+    ],
+)
+def test_the_program_ends_at_once_while_an_agent_thinks(protocol, first, answer, ask, last):
+    """For minutes, in a pool of threads that Python would wait for."""
+    agent = ["--protocol", protocol, "--agent", "mcts:sims=1000000"]
+    command = [sys.executable, "-m", "train.cli", "engine", *agent]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        process.stdin.write(f"{first}\n")
+        assert process.stdout.readline() == f"{answer}\n"
+        process.stdin.write(f"{ask}\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        began = time.monotonic()
+        process.stdin.write(f"{last}\n")
+        assert process.wait(SECONDS) == 0
+        assert time.monotonic() - began < 1
+        assert process.stdout.read() == ""
 
 
 @pytest.mark.parametrize(
@@ -260,7 +281,7 @@ def test_the_end_of_the_input_waits_for_a_limited_search():
         ("setoption name Agent value nobody", "there is no 'nobody'"),
         ("setoption name Hash value 5", "no option Hash"),
         ("setoption", "unknown command"),
-        ("go depth many", "go: depth is not understood"),
+        ("go depth many", "go: depth needs a whole number and is left out"),
         ("go ponder depth 1", "go: ponder is not understood"),
         ("\ufffd\0", "unknown command"),
         ("x" * 70_000, "more than 65536 characters"),
@@ -320,21 +341,6 @@ def test_rules_by_option(spec):
         play_moves(rules, state, [move])
     assert len(moves) > 2
     talk.end()
-
-
-def test_clock_is_shared_out():
-    engine_ = Engine("greedy", 1.0, io.StringIO())
-    engine_._position(["startpos", "moves", "3", "6"])  # North is to move
-
-    def seconds(words):
-        return engine_._limits(words.split()).seconds
-
-    assert seconds("wtime 9000 btime 3100 binc 100") == pytest.approx(0.18)
-    assert seconds("btime 3100 movestogo 9") == pytest.approx(0.31)
-    assert seconds("btime 100 binc 5000") == pytest.approx(0.05)
-    assert seconds("btime -40") == pytest.approx(0.001)
-    assert seconds("wtime 9000") is None
-    assert engine_._limits(["movetime", "500", "depth", "4", "nodes", "7"]) == Limits(4, 7, 0.5)
 
 
 def test_a_whole_match():

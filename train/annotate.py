@@ -17,7 +17,7 @@ from agents.solver import Solution, Solver
 from agents.solver.prover import INTERRUPTED
 from kalah_env import batch, engine, text
 from kalah_env.errors import KalahError
-from kalah_env.notation import GameText, check_game, read_any
+from kalah_env.notation import GameText, check_game, read_any, say_wrong
 from kalah_env.options import EarlyStop
 from kalah_env.records import Record
 from kalah_env.rules import Rules, format_rules, num_actions
@@ -74,7 +74,7 @@ def read_games(lines: Iterable[str], name: str, rules: Rules | None = None) -> l
         try:
             _check_rules(game.told.record.rules, rules)
             if wrong := check_game(game):
-                raise KalahError(f"illegal at move {wrong['ply']}: {wrong['why']}")
+                raise KalahError(say_wrong(wrong))
             games.append(Played(game.told.record.rules, _players(game.told), *_play(game.told.record)))
         except KalahError as error:
             raise KalahError(f"{where}: {error}") from None

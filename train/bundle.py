@@ -66,7 +66,8 @@ from train.cli import main
 
 given = sys.argv[1:]
 agent = [] if any(word.split("=")[0] == "--agent" for word in given) else ["--agent", "bundled"]
-sys.exit(main(["engine", *agent, *given]))
+sys.argv[1:] = ["engine", *agent, *given]
+sys.exit(main())
 '''
 
 

@@ -6,9 +6,11 @@ Each subcommand is a module of `train/commands/` with HELP, EXAMPLE, `add_argume
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
+import threading
 import warnings
 from typing import Any, NoReturn
 
@@ -62,12 +64,28 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line (without the program's name) and return the exit code."""
+    """Run one command line (without the program's name) and return the exit code.
+
+    Without `argv` it is the program itself, which then ends at once although threads still think.
+    """
+    if argv is not None:
+        return _guarded(argv)
+    code = _guarded(sys.argv[1:])
+    if threading.active_count() > 1:  # Python would wait for some, and take libraries away from others
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(code)
+    return code
+
+
+def _guarded(argv: list[str]) -> int:
+    """Run one command line; what goes wrong is one line on standard error and an exit code."""
     try:
         _check_streams()
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning  # put back by catch_warnings
-            code = _run(sys.argv[1:] if argv is None else argv)
+            code = _run(argv)
             sys.stdout.flush()  # a reader that has gone is noticed here, not at exit
             return code
     except SystemExit:  # --help or --version has been printed

@@ -27,8 +27,9 @@ from kalah_env.text import format_move, format_position, parse_position
 # The known server sends a state shortly before it knows its id: an answer at once would be refused or lost.
 PAUSE = 0.05
 _RETRY, _TRIES = 0.03, 12  # seconds before a refused move is sent again, growing; how often
-# Boards to compile for before a clock runs: solver and alpha-beta, a net, one too large for the solver.
-_WARM = ("<3,0,0,2,2,2,2,2,2>", "<6,0,0,4,4,4,4,4,4,4,4,4,4,4,4>", f"<12,0,0{',12' * 24}>")
+# Boards, pits by seeds, to compile and load for before a clock runs: every size that has endgame tables,
+# one that is too large for them, and last the one that is played most.
+_WARM = ((3, 2), (4, 4), (5, 5), (7, 7), (8, 8), (12, 12), (6, 4))
 _LITERAL = re.compile(r"<[0-9]{1,4}(,[0-9]{1,4}){2,40}>")
 _KEPT = 256  # requests that are remembered although no stop came
 LEAST = 0.05  # seconds to think, however early a stop came
@@ -37,10 +38,10 @@ UNKNOWN_ID = "No state associated with id"
 
 def warm_up(minds: Minds) -> None:
     """Compile what requests need."""
-    rules = [read_board(literal)[0] for literal in _WARM]
-    quick_move(*read_board(_WARM[0]))
-    solve_problem(_WARM[0], 0)
-    warm(minds.first, rules)
+    boards = [f"<{pits},0,0{f',{seeds}' * 2 * pits}>" for pits, seeds in _WARM]
+    quick_move(*read_board(boards[0]))
+    solve_problem(boards[0], 0)
+    warm(minds.first, [read_board(board)[0] for board in boards])
 
 
 def read_board(literal: str) -> tuple[Rules, np.ndarray]:
@@ -186,7 +187,7 @@ class Games:
         self._finish(request)
 
     def _think(self, request: _Request, rules: Rules, state: np.ndarray) -> None:
-        agent = self.minds.take(request.seconds / 2)
+        agent = self.minds.take(request.seconds / 2, rules)
         if agent is None:
             self.say(f"state {request.id}: every agent is busy, so the quick move stands")
             return

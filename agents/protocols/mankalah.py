@@ -5,13 +5,15 @@ turn. The engine's CHANGE is the truth for the board; whose turn it is and which
 here. In words and with a transcript: `docs/PROTOCOLS.md`.
 """
 
+import threading
 import time
-from typing import TextIO
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, TextIO
 
 import numpy as np
 
 from agents.base import Agent
-from agents.protocols.lines import read_lines
+from agents.protocols.lines import GRACE, LinesAhead
 from agents.protocols.minds import set_ms
 from kalah_env import batch, engine
 from kalah_env.errors import KalahError
@@ -92,11 +94,13 @@ class Match:
 def play(agent: Agent, source: TextIO, sink: TextIO, seconds: float, began: float | None = None) -> int:
     """Play a match, thinking `seconds` a move, less when the match's time runs short; return the exit code.
 
-    began: when the engine's clock may have started, by `time.monotonic`.
+    began: when the engine's clock may have started, by `time.monotonic`. Where the input ends while the
+    agent thinks, it has a moment more; a thread of its own may then think on, unheard.
     """
     match = Match()
     left = MATCH_SECONDS - (0.0 if began is None else time.monotonic() - began)
-    for line, whole in read_lines(source):
+    lines = LinesAhead(source, "END")
+    for line, whole in lines:
         asked = time.monotonic()
         if line == "END" and whole:
             return 0
@@ -107,7 +111,9 @@ def play(agent: Agent, source: TextIO, sink: TextIO, seconds: float, began: floa
         if match.last_resort is not None:
             print(match.answer(match.last_resort), file=sink, flush=True)
             continue
-        action = int(agent.act(RULES, state[None].copy())[0])
+        action = _think(agent, state, lines)
+        if action is None:
+            continue  # to the end, which is in sight
         if not engine.is_legal(RULES, state, action):
             where = format_position(RULES, state)
             raise KalahError(f"mankalah: agent {agent.spec} answers {action} in {where}, which is illegal.")
@@ -116,3 +122,19 @@ def play(agent: Agent, source: TextIO, sink: TextIO, seconds: float, began: floa
     if match.over:
         return 0
     raise KalahError("mankalah: the input ended before END.")
+
+
+def _think(agent: Agent, state: np.ndarray, lines: LinesAhead) -> int | None:
+    """Return the agent's action, or None where the input ends before it is found."""
+    found: Future[int] = Future()
+
+    def act() -> None:
+        try:
+            found.set_result(int(agent.act(RULES, state[None].copy())[0]))
+        except Exception as error:
+            found.set_exception(error)
+
+    threading.Thread(target=act, daemon=True).start()
+    either: list[Future[Any]] = [found, lines.ended]
+    wait(either, return_when=FIRST_COMPLETED)
+    return found.result() if wait([found], GRACE).done else None

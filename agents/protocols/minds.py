@@ -83,14 +83,17 @@ class Minds:
         self._seen.add(key)
         return True
 
-    def take(self, seconds: float) -> Agent | None:
-        """Return an agent nobody else uses; None if none is free within so many seconds."""
+    def take(self, seconds: float, rules: Rules | None = None) -> Agent | None:
+        """Return an agent nobody else uses, one that knows the rules if possible; None if none is free
+        within so many seconds.
+        """
         with self._changed:
             if not self._free and self.made < self.most:
                 return self._make()
             if not self._changed.wait_for(lambda: self._free, max(0.0, seconds)):
                 return None
-            return self._free.pop()
+            known = [i for i, agent in enumerate(self._free) if (id(agent), rules) in self._seen]
+            return self._free.pop(known[-1] if known else -1)
 
     def give(self, agent: Agent) -> None:
         """Give an agent back."""

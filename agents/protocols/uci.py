@@ -5,14 +5,17 @@ Positions and moves are this project's texts (`kalah_env/text.py`). `go` thinks 
 answered by one `info string`, and the engine carries on. In words: `docs/PROTOCOLS.md`.
 """
 
+import re
 import threading
 from typing import TextIO
 
 import numpy as np
 
+from agents.alphabeta.agent import MAX_MS
+from agents.alphabeta.search import MAX_DEPTH, MAX_NODES
 from agents.base import make_agent
 from agents.protocols.deepening import Control, iterate
-from agents.protocols.lines import read_lines
+from agents.protocols.lines import GRACE, read_lines
 from agents.protocols.minds import Minds, takes_ms, warm
 from agents.protocols.uci_job import Job, Limits
 from agents.simple import gains
@@ -23,8 +26,14 @@ from kalah_env.records import play_moves
 from kalah_env.rules import START, format_rules, parse_rules
 from kalah_env.text import parse_position
 
-_NUMBERS = ("depth", "nodes", "movetime", "wtime", "btime", "winc", "binc", "movestogo")
-_MOST = 10**12
+_WHOLE = re.compile("-?[0-9]+")
+_RANGES = {
+    "depth": (1, MAX_DEPTH),
+    "nodes": (1, MAX_NODES),
+    "movetime": (1, MAX_MS),
+    "movestogo": (1, 1000),
+    **dict.fromkeys(("wtime", "btime", "winc", "binc"), (0, 10**9)),
+}
 _MOVES_TO_GO = 30  # a clock is spent as if so many moves were to come
 
 
@@ -46,7 +55,7 @@ class Engine:
             print(" ".join(line.splitlines()), file=self.sink, flush=True)
 
     def run(self, source: TextIO) -> int:
-        """Obey every line until `quit` or the end of the input, which waits for a limited search."""
+        """Obey every line until `quit`, or the end of the input, at which a search answers what it has."""
         for line, whole in read_lines(source):
             words = line.split()
             try:
@@ -64,9 +73,9 @@ class Engine:
 
     def _end_of_input(self) -> None:
         if self.job is not None:
-            if self.job.limits.infinite:
-                self.job.stop()
-            self.job.join()
+            if not self.job.limits.infinite:
+                self.job.join(GRACE)
+            self.job.stop()
 
     def _obey(self, words: list[str], line: str) -> bool:
         """Act on one command; return whether to go on."""
@@ -155,8 +164,12 @@ class Engine:
         limits = self._limits(words)
         self._warm()
         minds = self.minds
-        if limits.nodes and (spec := _with_simulations(minds.spec, limits.nodes)):
-            minds, limits = Minds(spec, most=1, seed=self.seed), Limits()
+        try:
+            if limits.nodes and (spec := _with_simulations(minds.spec, limits.nodes)):
+                minds, limits = Minds(spec, most=1, seed=self.seed), limits._replace(nodes=None)
+        except KalahError as error:
+            self.say(f"info string {error} The agent's own limit holds.")
+            limits = limits._replace(nodes=None)
         self.job = Job(self.rules, self.state.copy(), limits, minds, self.seconds, self.say)
         self.job.start()
 
@@ -169,11 +182,18 @@ class Engine:
             at += 1
             if name == "infinite":
                 infinite = True
-            elif name in _NUMBERS and value.lstrip("-").isascii() and value.lstrip("-").isdigit():
-                given[name] = min(_MOST, max(1, int(value[:20])))
-                at += 1
-            else:
-                self.say(f"info string go: {name} is not understood and left out")
+                continue
+            if name not in _RANGES:
+                self.say(f"info string go: {name[:40]} is not understood and left out")
+                continue
+            at += value not in ("infinite", *_RANGES)
+            if not _WHOLE.fullmatch(value):
+                self.say(f"info string go: {name} needs a whole number and is left out")
+                continue
+            (low, high), number = _RANGES[name], int(value[:20])
+            given[name] = min(high, max(low, number))
+            if given[name] != number:
+                self.say(f"info string go: {name} is {low} to {high}; {value[:20]} is taken as {given[name]}")
         seconds = given["movetime"] / 1000 if "movetime" in given else self._share(given)
         return Limits(given.get("depth"), given.get("nodes"), seconds, infinite)
 
@@ -185,7 +205,7 @@ class Engine:
             return None
         left, gained = given[f"{colour}time"] / 1000, given.get(f"{colour}inc", 0) / 1000
         moves = given.get("movestogo", _MOVES_TO_GO)
-        return max(0.001, min(0.5 * left, left / (moves + 1) + 0.8 * gained))
+        return min(MAX_MS / 1000, max(0.001, min(0.5 * left, left / (moves + 1) + 0.8 * gained)))
 
 
 def _with_simulations(spec: str, count: int) -> str | None:

@@ -79,16 +79,15 @@ class Job:
         self.control.stop()
         self._answer()
 
-    def join(self) -> None:
-        """Wait for the answer."""
-        self.answered.wait()
+    def join(self, seconds: float) -> None:
+        """Wait for the answer, so many seconds at most."""
+        self.answered.wait(seconds)
 
     def abandon(self) -> None:
-        """End without an answer; wait a moment, so that nothing computes while the program ends."""
+        """End without an answer; what still runs ends by itself, unheard."""
         self.answered.set()
         self.stopped.set()
         self.control.stop()
-        self.thread.join(1.0)
 
     def _answer(self) -> None:
         with self.lock:

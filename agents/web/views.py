@@ -13,7 +13,16 @@ from agents.web.sowing import steps_of
 from kalah_env import engine, text
 from kalah_env.errors import KalahError
 from kalah_env.game import Game, say_ply, say_result
-from kalah_env.notation import OPEN, GameText, check_game, format_game, format_json, read_any, result_text
+from kalah_env.notation import (
+    OPEN,
+    GameText,
+    check_game,
+    format_game,
+    format_json,
+    read_any,
+    result_text,
+    say_wrong,
+)
 from kalah_env.records import result
 from kalah_env.rules import Rules, format_rules, parse_rules, side_pits
 
@@ -74,7 +83,7 @@ def games_in(source: str) -> list[models.Read]:
     games = []
     for where, game in read_any(source.removeprefix("\ufeff").splitlines(keepends=True), "the file"):
         if wrong := check_game(game):
-            raise KalahError(f"{where}: illegal at move {wrong['ply']}: {wrong['why']}")
+            raise KalahError(f"{where}: {say_wrong(wrong)}")
         games.append(_read(game.told))
     if not games:
         raise KalahError("there is no game in that text; it takes JSON records and games as text.")

@@ -17,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_rules(parser)
     who = "human, easy, medium, hard, perfect or an agent's text"
-    parser.add_argument("--south", metavar="WHO", default="human", help=f"{who} (human)")
-    parser.add_argument("--north", metavar="WHO", default=OPPONENT, help=f"the same ({OPPONENT})")
+    parser.add_argument("--south", metavar="WHO", help=f"{who} (human, or who sat there in a loaded game)")
+    parser.add_argument("--north", metavar="WHO", help=f"the same ({OPPONENT}, or as above)")
     add_start(parser)
     parser.add_argument("--load", metavar="FILE", help="go on with a saved game, of its own rules and start")
     add_seed(parser)
@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play one game on standard input and output."""
-    from agents.base import make_agent
-    from agents.levels import check_seat
-    from agents.play import play_game
+    from agents.base import Agent, make_agent
+    from agents.levels import HUMAN, check_seat, seat_of
+    from agents.play import SEATS, play_game
     from agents.saved import load_game
     from kalah_env.checks import MAX_SEED
     from kalah_env.errors import KalahError
@@ -38,9 +38,23 @@ def run(args: argparse.Namespace) -> int:
     if args.load and (args.start != START or args.rules != "kalah"):
         raise KalahError("play: a saved game has its own rules and start; leave --rules and --start out.")
     game = load_game(args.load) if args.load else Game(parse_rules(args.rules), args.start)
-    players = [
-        None if spec is None else make_agent(spec, (args.seed + seat) % (MAX_SEED + 1))
-        for seat, spec in enumerate(map(check_seat, (args.south, args.north)))
-    ]
-    play_game(game, players, sys.stdin, sys.stdout)
+
+    def make(spec: str | None, seat: int) -> Agent | None:
+        return None if spec is None else make_agent(spec, (args.seed + seat) % (MAX_SEED + 1))
+
+    def seated(game: Game, player: Agent | None, seat: int) -> Agent | None:
+        """Return who sits where a loaded game's tag says so, unless the command line does."""
+        if (args.south, args.north)[seat] is not None or SEATS[seat] not in game.tags:
+            return player
+        spec = seat_of(game.tags[SEATS[seat]])
+        try:
+            return make(spec, seat)
+        except KalahError as error:
+            raise KalahError(f"{SEATS[seat]} of the saved game is {spec}: {error}") from None
+
+    players = []
+    for seat, (given, usual) in enumerate(((args.south, HUMAN), (args.north, OPPONENT))):
+        told = given is None and SEATS[seat] in game.tags
+        players.append(seated(game, None, seat) if told else make(check_seat(given or usual), seat))
+    play_game(game, players, sys.stdin, sys.stdout, seat=seated)
     return 0

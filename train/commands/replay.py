@@ -1,4 +1,4 @@
-"""`kalah replay`: replays game records and says where one is illegal."""
+"""`kalah replay`: replays game records and says what is wrong with them."""
 
 import argparse
 import contextlib
@@ -8,7 +8,7 @@ from train.commands import add_json, print_json, read_lines
 
 HELP = (
     "Replay games, JSON records one a line or games as text, and answer one JSON line each, or write them in "
-    "the other form; exit 1 if one is illegal."
+    "the other form; exit 1 if a move is illegal or a result wrong."
 )
 EXAMPLE = "kalah replay games.jsonl --to text"
 FORMS = ("jsonl", "text")
@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer every game; 1 if one of them is illegal."""
+    """Answer every game; 1 if something is wrong with one of them."""
     from kalah_env.errors import KalahError
-    from kalah_env.notation import check_game, format_game, format_json, read_any
+    from kalah_env.notation import check_game, format_game, format_json, read_any, say_wrong
     from kalah_env.records import replay
 
-    illegal = False
+    wrong = False
     name = "standard input" if args.file == "-" else args.file
     with contextlib.nullcontext(sys.stdin) if args.file == "-" else open(args.file, encoding="utf-8") as file:
         for where, game in read_any(read_lines(file, name), name):
@@ -39,11 +39,11 @@ def run(args: argparse.Namespace) -> int:
                 try:
                     print(format_game(game.told), flush=True)
                 except KalahError as why:
-                    illegal = True
+                    wrong = True
                     print(f"kalah: {where}: {why}", file=sys.stderr)
             elif not error:
                 print(format_json(game.told), flush=True)
             if error:
-                illegal = True
-                print(f"kalah: {where}: illegal at ply {error['ply']}: {error['why']}", file=sys.stderr)
-    return int(illegal)
+                wrong = True
+                print(f"kalah: {where}: {say_wrong(error)}", file=sys.stderr)
+    return int(wrong)

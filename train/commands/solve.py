@@ -1,7 +1,15 @@
-"""`kalah solve`: the exact value of a position and of each of its moves (`agents/solver/`)."""
+"""`kalah solve`: the exact value of a position and of each of its moves.
+
+Answers with bounds where limits, Ctrl-C or the rules leave it unsolved, and says on a terminal that it
+goes on. The solver, and which rules it can prove: `agents/solver/`; many positions: `kalah label`.
+"""
 
 import argparse
+import contextlib
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 from train.commands import add_json, add_rules, print_json, whole
@@ -10,6 +18,8 @@ HELP = """Solve a position: exact final margins, for the player to move, of ever
 
 Where limits, Ctrl-C or the rules leave it unsolved, the answer is bounds; exit code 0 (Ctrl-C: 130)."""
 EXAMPLE = 'kalah solve "<6,10,9,0,1,3,0,2,4,1,0,2,5,0,1> S" --rules kalah'
+
+TELL_SECONDS = 10.0  # between two lines on a terminal that it goes on
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve and print; Ctrl-C prints what has been proved."""
+    from agents import packed
     from agents.solver import Solver, table_for
     from agents.solver.prover import INTERRUPTED
     from kalah_env.rules import format_rules, parse_rules
@@ -40,9 +51,14 @@ def run(args: argparse.Namespace) -> int:
     rules = parse_rules(args.rules)
     state = parse_position(args.position, rules)
     solver = Solver(rules, memory=args.memory, threads=args.threads, table=table_for(rules))
-    if sys.stderr.isatty():
-        print("solving; Ctrl-C shows what is proved by then", file=sys.stderr)
-    found = solver.solve(state, every_move=not args.value_only, nodes=args.nodes, seconds=args.seconds)
+    if solver.prover is None and args.seconds is None and args.nodes is None:
+        why = packed.unsuitable(solver.relaxed)
+        _tell(
+            f"kalah: no proof search covers these rules: {why}. Alpha-beta looks deeper ply by ply until "
+            "every line has ended, maybe never; --seconds N or Ctrl-C ends it with bounds."
+        )
+    with _telling():
+        found = solver.solve(state, every_move=not args.value_only, nodes=args.nodes, seconds=args.seconds)
     moves = {}
     for action in () if args.value_only else found.legal.nonzero()[0]:
         low, high = int(found.lows[action]), int(found.highs[action])
@@ -65,6 +81,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(answer)
     return 130 if found.why == INTERRUPTED else 0
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _telling() -> Iterator[None]:
+    """Say on a terminal that it goes on, and for how long."""
+    over, began = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        _tell("solving; Ctrl-C shows what is proved by then")
+        while not over.wait(TELL_SECONDS):
+            _tell(f"solving for {time.monotonic() - began:.0f} s")
+
+    if sys.stderr.isatty():
+        threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _print(answer: dict[str, Any]) -> None:

@@ -1,4 +1,9 @@
-"""`kalah warm`: compiles what the commands need, so that no later call has to wait."""
+"""`kalah warm`: compiles what the commands need, so that no later call has to wait.
+
+Each part goes once through what people and protocols ask for, on small boards, with arguments of the
+types that they have there, since every type is compiled for itself. Not for networks in torch and
+training, which compile little of ours. How functions are compiled and kept: `kalah_env/jit.py`.
+"""
 
 import argparse
 import time
@@ -8,6 +13,7 @@ from train.commands import add_json, print_json
 
 HELP = "Compile what the commands need into the cache, and say how long it took and where the cache is."
 EXAMPLE = "kalah warm"
+TRIES = 3  # of a search by the clock: what compiles takes its time away
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +86,9 @@ def _search() -> None:
     for policy in ("gumbel", "puct"):
         search = Search(SearchConfig(simulations=4, policy=policy))
         search.run(rules, batch.new_games(rules, 2), evaluate, np.random.default_rng(0))
-    table = endgame.compute(rules, 2)
-    TimedSearch(rules, evaluate, table, SearchConfig()).run(batch.new_games(rules, 1)[0], 0.01)
+    search = TimedSearch(rules, evaluate, endgame.compute(rules, 2), SearchConfig())
+    for _ in range(TRIES):
+        search.run(batch.new_games(rules, 1)[0], 0.1)
 
 
 def _solver() -> None:
@@ -102,6 +109,28 @@ def _solver() -> None:
     Solver(rules, memory=1).solve(batch.new_games(rules, 1)[0])
 
 
+def _analysis() -> None:
+    """Value moves as people are shown them, by alpha-beta alone and by solver and network; let `bot` play."""
+    from agents.analysis import Analyst
+    from agents.base import make_agent
+    from kalah_env import batch
+    from kalah_env.rules import parse_rules
+
+    def value(spec: str) -> None:
+        rules = parse_rules(spec)
+        analyst = Analyst(rules, memory=1)
+        for _ in range(TRIES):
+            analyst.analyse(batch.new_games(rules, 1)[0], 0.1)
+
+    value("kalaha-philos:pits=3,seeds=2")
+    import onnxruntime  # noqa: F401 - without it a network cannot be asked
+
+    value("kalah")
+    bot, rules = make_agent("bot:ms=100,memory=1"), parse_rules("kalah")
+    for _ in range(TRIES):
+        bot.act(rules, batch.new_games(rules, 1))
+
+
 def _rules():
     from kalah_env.rules import make_rules
 
@@ -114,4 +143,5 @@ PARTS: dict[str, Callable[[], None]] = {
     "alphabeta": lambda: _play("alphabeta:depth=2", "alphabeta:ms=1"),
     "search": _search,
     "solver": _solver,
+    "analysis": _analysis,
 }
