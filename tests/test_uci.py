@@ -13,6 +13,7 @@ import pytest
 from test_kgp import Puppet
 
 from agents.alphabeta.search import search
+from agents.protocols import uci
 from agents.protocols.deepening import Control, iterate
 from agents.protocols.uci import Engine
 from kalah_env import batch, engine
@@ -222,11 +223,13 @@ def test_quit_while_thinking():
     assert not [line for line in talk.end() if line.startswith("bestmove")]
 
 
-def test_at_the_end_of_the_input_a_search_answers_soon():
-    """A short one is finished, a long one answers with what it has."""
+def test_the_end_of_the_input_waits_a_while_for_a_limited_search(monkeypatch):
     talk = Talk()
-    talk.send("go movetime 150")
+    began = time.monotonic()
+    talk.send("go movetime 600")
     assert talk.end("")[-1].startswith("bestmove ")
+    assert time.monotonic() - began > 0.5
+    monkeypatch.setattr(uci, "PATIENCE", 0.2)
     for limit in ("infinite", "movetime 60000"):
         talk = Talk()
         talk.send(f"go {limit}")

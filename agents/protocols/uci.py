@@ -15,7 +15,7 @@ from agents.alphabeta.agent import MAX_MS
 from agents.alphabeta.search import MAX_DEPTH, MAX_NODES
 from agents.base import make_agent
 from agents.protocols.deepening import Control, iterate
-from agents.protocols.lines import GRACE, read_lines
+from agents.protocols.lines import read_lines
 from agents.protocols.minds import Minds, takes_ms, warm
 from agents.protocols.uci_job import Job, Limits
 from agents.simple import gains
@@ -34,6 +34,7 @@ _RANGES = {
     "movestogo": (1, 1000),
     **dict.fromkeys(("wtime", "btime", "winc", "binc"), (0, 10**9)),
 }
+PATIENCE = 60.0  # seconds for a limited search once the input has ended: a script may have piped it in
 _MOVES_TO_GO = 30  # a clock is spent as if so many moves were to come
 
 
@@ -55,7 +56,7 @@ class Engine:
             print(" ".join(line.splitlines()), file=self.sink, flush=True)
 
     def run(self, source: TextIO) -> int:
-        """Obey every line until `quit`, or the end of the input, at which a search answers what it has."""
+        """Obey every line until `quit`, or the end of the input, which waits a while for a limited search."""
         for line, whole in read_lines(source):
             words = line.split()
             try:
@@ -74,7 +75,7 @@ class Engine:
     def _end_of_input(self) -> None:
         if self.job is not None:
             if not self.job.limits.infinite:
-                self.job.join(GRACE)
+                self.job.join(PATIENCE)
             self.job.stop()
 
     def _obey(self, words: list[str], line: str) -> bool:
