@@ -50,6 +50,22 @@ class Analysis:
         return self.moves[0]
 
 
+def say_value(rules: Rules, value: MoveValue) -> str:
+    """Return what a move is worth in words: `wins by 4, proved`, `loses by about 2.5`."""
+    size = f"{abs(value.margin):.1f}".removesuffix(".0")
+    if value.exact:
+        if value.margin == 0:
+            return "a draw, proved"
+        said = "wins" if value.margin > 0 else "loses"
+        return f"{said}, proved" if rules.win else f"{said} by {size}, proved"
+    if rules.win:
+        share = f"{50 * (1 + value.margin):.0f}"
+        return f"wins with a chance of about {share} %" if value.margin else "open"
+    if size == "0":
+        return "about even"
+    return f"{'wins' if value.margin > 0 else 'loses'} by about {size}"
+
+
 class Analyst:
     """Analyses positions of one rule set; keeps what the solver has found. Not for two threads at once.
 

@@ -8,7 +8,7 @@ game itself (`kalah_env/game.py`).
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from agents.analysis import Analyst, MoveValue
+from agents.analysis import Analyst, say_value
 from agents.base import Agent
 from agents.levels import HUMAN, agent_of, seat_of
 from agents.saved import load_game, save_game
@@ -200,7 +200,7 @@ class _Table:
         self.analyst = self.analyst or Analyst(self.game.rules)
         found = self.analyst.analyse(self.game.state, self.seconds)
         for value in found.moves:
-            self.say(f"  {value.move:>4}  {say_value(value)}")
+            self.say(f"  {value.move:>4}  {say_value(self.game.rules, value)}")
 
     def save(self, name: str) -> None:
         """Write the game to a new file."""
@@ -224,15 +224,3 @@ class _Table:
 
 def _count(moves: int) -> str:
     return f"{moves} move{'' if moves == 1 else 's'}"
-
-
-def say_value(value: MoveValue) -> str:
-    """Return what a move is worth in words: `wins by 4 (proved)`, `loses by about 2.5`."""
-    size = f"{abs(value.margin):g}" if value.exact else f"about {abs(value.margin):.1f}"
-    if value.exact and value.margin == 0:
-        said = "draws"
-    elif abs(value.margin) < 0.05:
-        said = "is about even"
-    else:
-        said = f"{'wins' if value.margin > 0 else 'loses'} by {size}"
-    return f"{said} (proved)" if value.exact else said

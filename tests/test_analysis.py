@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from families import action_values
 
+from agents import analysis
 from agents.analysis import Analyst
 from agents.base import make_agent
 from agents.levels import LEVELS, SAID, agent_of, check_seat
@@ -102,3 +103,14 @@ def test_a_forced_win_is_proved_where_only_the_win_counts() -> None:
     moves = Analyst(rules, memory=1).analyse(batch.new_games(rules, 1)[0], 0.6).moves
     assert [one.move for one in moves if one.margin == -1] == [one.move for one in moves if one.exact]
     assert {one.margin for one in moves} == {0.0, -1.0}
+
+
+def test_values_are_said_with_what_they_are():
+    def said(rules, exact, *margins):
+        return [analysis.say_value(rules, analysis.MoveValue("1", margin, exact)) for margin in margins]
+
+    kalah, bao = parse_rules("kalah"), parse_rules("bao-philos")
+    assert said(kalah, True, 4, -2, 0) == ["wins by 4, proved", "loses by 2, proved", "a draw, proved"]
+    assert said(kalah, False, 2.5, -3, 0.01) == ["wins by about 2.5", "loses by about 3", "about even"]
+    assert said(bao, True, 1, -1, 0) == ["wins, proved", "loses, proved", "a draw, proved"]
+    assert said(bao, False, 0.5, 0) == ["wins with a chance of about 75 %", "open"]

@@ -6,7 +6,7 @@ agents (`thinking.py`) and no HTTP (`server.py`).
 
 import numpy as np
 
-from agents.analysis import Analysis
+from agents.analysis import Analysis, MoveValue, say_value
 from agents.web import models
 from agents.web.manual import manual
 from agents.web.sowing import steps_of
@@ -131,12 +131,16 @@ def position_of(asked: models.BoardIn) -> models.PositionOut:
 
 def analysis_of(rules: Rules, found: Analysis) -> models.AnalysisOut:
     """Return what moves are worth, in words too."""
-    moves = []
-    for one in found.moves:
-        badge, words = (_chance if rules.win else _margin)(one.margin, one.exact)
-        moves.append(
-            models.Worth(move=one.move, margin=one.margin, exact=one.exact, badge=badge, words=words)
+    moves = [
+        models.Worth(
+            move=one.move,
+            margin=one.margin,
+            exact=one.exact,
+            badge=_badge(rules, one),
+            words=say_value(rules, one),
         )
+        for one in found.moves
+    ]
     if rules.win:
         about = "? is open: nobody is seen to win in that time"
     elif all(one.exact for one in found.moves):
@@ -146,25 +150,15 @@ def analysis_of(rules: Rules, found: Analysis) -> models.AnalysisOut:
     return models.AnalysisOut(moves=moves, words=about, seconds=round(found.seconds, 3))
 
 
-def _chance(value: float, exact: bool) -> tuple[str, str]:
-    """Return badge and words of a value from -1 to 1, of rules where only the win counts."""
-    if exact:
-        words = ("draw", "a draw") if value == 0 else ("win", "wins") if value > 0 else ("loss", "loses")
-        return words[0], f"{words[1]}, proved"
-    if value == 0:
-        return "?", "open"
-    share = f"{50 * (1 + value):.0f}"
-    return f"≈{share}%", f"wins with a chance of about {share} %"
-
-
-def _margin(margin: float, exact: bool) -> tuple[str, str]:
-    """Return badge and words of a margin in seeds."""
-    size = f"{abs(margin):.1f}".removesuffix(".0")
-    about, proved = ("", ", proved") if exact else ("about ", "")
-    if size == "0":
-        return ("0 ✓", "a draw, proved") if exact else ("≈0", "about even")
-    sign, verb = ("+", "wins") if margin > 0 else ("\N{MINUS SIGN}", "loses")
-    return f"{sign}{size} ✓" if exact else f"≈{sign}{size}", f"{verb} by {about}{size}{proved}"
+def _badge(rules: Rules, value: MoveValue) -> str:
+    """Return a value in a few signs, for under a pit."""
+    if rules.win and value.exact:
+        return "draw" if value.margin == 0 else "win" if value.margin > 0 else "loss"
+    if rules.win:
+        return f"≈{50 * (1 + value.margin):.0f}%" if value.margin else "?"
+    size = f"{abs(value.margin):.1f}".removesuffix(".0")
+    sign = "" if size == "0" else "+" if value.margin > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{size} ✓" if value.exact else f"≈{sign}{size}"
 
 
 def _words(game: Game) -> str:
