@@ -1,7 +1,8 @@
 """Reproduces the published values of Kalah: `make verify-solved`. No test of pytest, since it takes minutes.
 
 Sources of the values: tests/data/published_values.json. Arguments: the groups to verify, of `small`,
-`6x4`, `moves` and `6x5`; all but 6x5 without any. Exit code 1 where a value differs.
+`6x4`, `moves` and `6x5`; all but 6x5 without any. The search for 6x5 begins at the published value, so
+that two proofs are enough where it is right. Exit code 1 where a value differs.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from agents import endgame
 from agents.solver import Solution, Solver
+from agents.solver.prover import Budget
 from kalah_env import parse_rules
 from kalah_env.rules import Rules
 from kalah_env.text import format_move, parse_position
@@ -19,7 +21,7 @@ from kalah_env.text import format_move, parse_position
 PUBLISHED = json.loads((Path(__file__).parent / "data" / "published_values.json").read_text())
 PRESETS = {"standard": "kalah", "empty_capture": "fairkalah"}
 GROUPS = ("small", "6x4", "moves", "6x5")
-SEEDS = 16  # of the endgame tables
+SEEDS, MORE_SEEDS = 16, 20  # of the endgame tables, and of those for 6x5
 wrong = []
 
 
@@ -64,6 +66,18 @@ def verify_starts(sizes: dict[str, dict[str, int]], memory: int, threads: int) -
             check(f"{PRESETS[kind]} {size}", value, found.low if found.solved else 999, cost)
 
 
+def verify_from_guess(kind: str, size: str, value: int, memory: int, threads: int) -> None:
+    """Prove that the value of a start is what was published, or find the one it has."""
+    pits, seeds = size.split("x")
+    rules = parse_rules(f"{PRESETS[kind]}:pits={pits},seeds={seeds}")
+    solver = Solver(rules, memory=memory, threads=threads, table=table_of(rules, MORE_SEEDS))
+    budget, began = Budget(None, None), time.process_time()
+    low, high = solver.prove(parse_position("start", rules), budget, guess=value)
+    seconds = time.process_time() - began
+    cost = f"{budget.nodes:,} nodes, {budget.hits:,} hits, {seconds:.0f} CPU s"
+    check(f"{PRESETS[kind]} {size}", value, low if low == high else 999, cost)
+
+
 def verify_moves(memory: int, threads: int) -> None:
     """Find the value of every first move of Kalah(6,4), and of those after 3, which moves again."""
     rules = parse_rules("kalah")
@@ -95,8 +109,9 @@ def main() -> int:
         elif group == "moves":
             verify_moves(args.memory, args.threads)
         else:
-            values = {kind: {"6x5": PUBLISHED["long_running"][f"{kind} 6x5"]} for kind in PRESETS}
-            verify_starts(values, args.memory, args.threads)
+            for kind in PRESETS:
+                value = PUBLISHED["long_running"][f"{kind} 6x5"]
+                verify_from_guess(kind, "6x5", value, args.memory, args.threads)
         print(f"{group}: {time.monotonic() - began:.0f} s", flush=True)
     print(f"{len(wrong)} wrong" if wrong else "all as published")
     return 1 if wrong else 0
