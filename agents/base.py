@@ -15,7 +15,16 @@ from kalah_env.errors import KalahError
 from kalah_env.rules import Rules
 from kalah_env.specs import GROUP, Agent, agent_names, make_agent
 
-__all__ = ["GROUP", "Agent", "agent_names", "check_range", "check_running", "make_agent", "make_rng"]
+__all__ = [
+    "GROUP",
+    "Agent",
+    "agent_names",
+    "check_plays",
+    "check_range",
+    "check_running",
+    "make_agent",
+    "make_rng",
+]
 
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
@@ -40,3 +49,13 @@ def check_running(rules: Rules, states: np.ndarray) -> None:
     ended = np.flatnonzero(batch.statuses(rules, states) != engine.RUNNING)
     if len(ended):
         raise KalahError(f"agent: game {ended[0]} has ended and has no move; ask for running games only.")
+
+
+def check_plays(agent: Agent, rules: Rules) -> None:
+    """Raise the agent's `KalahError` now, not at its first move, where it cannot play these rules."""
+    try:
+        agent.act(rules, batch.new_games(rules, 0))
+    except KalahError:
+        raise
+    except Exception:
+        return  # an agent of others may know no empty batch; its first move will tell

@@ -32,7 +32,7 @@ SOLVER_SHARE = 0.5  # of the time
 # The solver is asked where it proves at least a third of the positions in its share of 100 ms, and one
 # seed more for each doubling (docs/LOG.md).
 SOLVER_SEEDS, SOLVER_MS = 36, 100
-KEPT = 4  # rule sets whose parts stay in memory
+KEPT = 2  # rule sets whose parts stay in memory
 
 
 class _Mind:

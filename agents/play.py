@@ -5,11 +5,12 @@ for a hint, save and load. Not here: which agents play (the command `kalah play`
 game itself (`kalah_env/game.py`).
 """
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from agents.analysis import Analyst, say_value
-from agents.base import Agent
+from agents.base import Agent, check_plays
 from agents.levels import HUMAN, agent_of, seat_of
 from agents.saved import load_game, save_game
 from kalah_env import text
@@ -19,6 +20,7 @@ from kalah_env.rules import Rules, format_rules
 
 HINT_SECONDS = 1.0
 _LONGEST = 500  # characters of a complaint
+_MOVE = re.compile(r"\d+[+-]?|swap")
 _COMMANDS = """\
   undo       take back your last move and what was answered (redo: make it again)
   hint       what your moves are worth
@@ -62,32 +64,29 @@ def play_game(
     sink: TextIO,
     seconds: float = HINT_SECONDS,
     seat: Seat = lambda game, player, seat: player,
+    save: str | None = None,
 ) -> Game:
     """Play on from where `game` stands and return it as it was left, over or at `quit`.
 
     players: who begins on South's side, and on North's; None is a human, whose lines are read from
     `source`. Everything is told on `sink`. seconds: of thinking for a hint; seat: of a loaded game, who
-    sat in seat 0 or 1 before, and the seat, returns who sits there now.
+    sat in seat 0 or 1 before, and the seat, returns who sits there now; save: a new file for the game
+    however it ends.
     """
     table = _Table(game, list(players), source, sink, seconds, seat)
+    table.check_players()
     table.say(f"{format_rules(game.rules)}: {table.who(0)} against {table.who(1)}. Type help for help.")
     try:
-        while table.game.running:
-            agent = table.players[table.game.mover]
-            if agent is None:
-                table.ask()
-            else:
-                action = int(agent.act(game.rules, table.game.state[None])[0])
-                table.play(text.format_move(game.rules, action))
+        table.play_on()
     except _LeftError as left:
-        table.say(f"\n{left} The game stands at {table.position()}.")
-        return table.game
-    except KeyboardInterrupt:
+        if table.game.running:
+            table.say(f"\n{left} The game stands at {table.position()}.")
+    except (KeyboardInterrupt, KalahError):
         table.say(f"\nThe game stands at {table.position()}.")
         raise
-    table.say()
-    table.say(text.draw_board(game.rules, table.game.state))
-    table.say(say_result(game.rules, table.game.state, [table.who(0), table.who(1)]))
+    finally:
+        if save:
+            table.save(save)
     return table.game
 
 
@@ -113,17 +112,54 @@ class _Table:
             "undo": self.undo,
             "redo": self.redo,
             "hint": self.hint,
+            **dict.fromkeys(("quit", "exit", "q"), self.leave),
         }
 
     def say(self, line: str = "", end: str = "\n") -> None:
         """Tell a line."""
         print(line, file=self.sink, end=end, flush=True)
 
+    def check_players(self) -> None:
+        """Raise `KalahError` now where an agent cannot play these rules, not at its first move."""
+        for agent in self.players:
+            if agent is not None:
+                check_plays(agent, self.game.rules)
+
+    def play_on(self) -> None:
+        """Play to the end, where a human may still take moves back and save; `_LeftError` before it."""
+        while True:
+            while self.game.running:
+                self.turn()
+            self.say(f"\n{text.draw_board(self.game.rules, self.game.state)}")
+            self.say(say_result(self.game.rules, self.game.state, [self.who(0), self.who(1)]))
+            if None not in self.players:
+                return
+            self.ask()
+
+    def turn(self) -> None:
+        """Let who is to move do so. Ctrl-C while an agent thinks gives a human his last move back."""
+        agent = self.players[self.game.mover]
+        if agent is None:
+            self.ask()
+            return
+        try:
+            action = int(agent.act(self.game.rules, self.game.state[None])[0])
+        except KeyboardInterrupt:
+            if not any(self.players[ply.player] is None for ply in self.game.plies):
+                raise
+            self.say(f"\n{agent.spec} has stopped thinking.")
+            self.undo()
+        else:
+            self.play(text.format_move(self.game.rules, action))
+
     def name(self, player: int) -> str:
         """Return a player's name: that of the game's tag where it fits who plays."""
         agent, tag = self.players[player], self.game.tags.get(SEATS[player])
         if agent is None:
-            return tag if tag and seat_of(tag) is None else HUMAN
+            if tag and seat_of(tag) is None:
+                return tag
+            both = self.game.rules.pie and self.players == [None, None]
+            return f"{HUMAN} {player + 1}" if both else HUMAN  # whom else would a swap confuse
         return tag if tag and agent_of(tag) == agent.spec else agent.spec
 
     def who(self, side: int) -> str:
@@ -149,11 +185,14 @@ class _Table:
     def ask(self) -> None:
         """Read lines until one makes a move, or changes what there is to be moved."""
         before = self.game, len(self.game.plies)
-        self.say(self.board())
-        while (self.game, len(self.game.plies)) == before:
+        if self.game.running:
             legal = ", ".join(text.legal_moves(self.game.rules, self.game.state))
-            name = text.SIDE_NAMES[self.game.side].capitalize()
-            self.say(f"{name}, your move ({legal}): ", end="")
+            prompt = f"{SEATS[self.game.side]}, your move ({legal}): "
+            self.say(self.board())
+        else:
+            prompt = "undo, save FILE, load FILE or quit: "
+        while (self.game, len(self.game.plies)) == before:
+            self.say(prompt, end="")
             line = self.source.readline()
             if not line:
                 raise _LeftError("End of input.")
@@ -166,8 +205,6 @@ class _Table:
                 self.say(f"{said} Type help for help.")
 
     def _do(self, word: str, rest: str) -> None:
-        if word in ("quit", "exit", "q") and not rest:
-            raise _LeftError("You left.")
         if word == "save":
             self.save(rest)
         elif word == "load":
@@ -176,8 +213,14 @@ class _Table:
             if rest:
                 raise KalahError(f"{word} stands alone: nothing is known of {rest!r} behind it.")
             self.commands[word]()
+        elif _MOVE.fullmatch(word) and not rest:
+            self.play(word)
         elif word:
-            self.play(f"{word} {rest}".strip())
+            raise KalahError(f"{f'{word} {rest}'.strip()!r} is no move and no command.")
+
+    def leave(self) -> None:
+        """End the game here."""
+        raise _LeftError("You left.")
 
     def undo(self) -> None:
         """Go back to the last decision of a human; `KalahError` if there is none."""

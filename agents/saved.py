@@ -4,6 +4,7 @@ For who plays by hand (`play.py`, the browser). Files of many games are read by 
 `kalah_env/records.py` and `kalah_env/notation.py`.
 """
 
+import os
 from pathlib import Path
 
 from kalah_env.errors import KalahError
@@ -20,20 +21,27 @@ def save_game(game: Game, name: str, tags: dict[str, str]) -> bool:
     written: a record has little place for it. `KalahError` where there is no name, the file exists or
     cannot be written.
     """
-    if not name:
-        raise KalahError("save: give the name of a file, such as game.txt.")
+    check_new(name)
     told = GameText(game.record(), {**game.tags, **tags}, game.comments)
     written = format_json(told) + "\n" if name.endswith((".jsonl", ".json")) else format_game(told)
     try:
         with open(name, "x", encoding="utf-8") as file:
             file.write(written)
-    except FileExistsError:
-        raise KalahError(f"save: {name} exists; nothing is written over, choose another name.") from None
     except OSError as error:
         raise KalahError(f"save: {name} cannot be written ({error.strerror or error}).") from None
     ((_, read),) = read_any(written.splitlines(keepends=True), name)
     comments = {at for at in game.comments if at <= len(game.plies)}
     return game.tags.keys() <= read.told.tags.keys() | tags.keys() and comments == read.told.comments.keys()
+
+
+def check_new(name: str) -> None:
+    """Raise `KalahError` unless `name` may become a file that does not exist yet."""
+    if not name:
+        raise KalahError("save: give the name of a file, such as game.txt.")
+    if os.path.lexists(name):
+        raise KalahError(f"save: {name} exists; nothing is written over, choose another name.")
+    if not Path(name).parent.is_dir():
+        raise KalahError(f"save: there is no folder {Path(name).parent}; choose another name.")
 
 
 def load_game(name: str) -> Game:

@@ -25,6 +25,8 @@ _NAME = re.compile(r"[A-Z]\w*")
 _NUMBER = re.compile(r"^\d+\.+")
 _RESULT = re.compile(r"\d+-\d+|\*")
 _TOKEN = re.compile(r"\s*(?:(?P<tag>\[[^\n]*)|\{(?P<comment>[^{}]*)\}|(?P<word>[^\s{}\[\]]+)|(?P<bad>\S))")
+# What `kalah arena` notes; a comma in an agent's text stands before no space.
+_PLAYERS = re.compile(r"south: (.+?), north: (.+?)(?:, .*)?$")
 _OURS = ("Rules", "Start", "Result")
 
 
@@ -197,6 +199,8 @@ def _of_json(line: str) -> Read:
     texts = {key: notes[key] for key in NOTES if key in notes}
     tags = {k.capitalize(): v if isinstance(v, str) else json.dumps(v) for k, v in texts.items()}
     comment = tags.pop("Comment", None)
+    if comment and (players := _PLAYERS.match(comment)):
+        tags = {"South": players[1], "North": players[2], **tags}
     return Read(GameText(record, tags, {} if comment is None else {0: comment}), None, {})
 
 

@@ -43,7 +43,10 @@ def parse_record(line: str) -> Record:
     except KalahError:
         raise
     except (ValueError, RecursionError) as error:
-        raise KalahError(f"record: this is not JSON ({error}); one object a line is needed.") from None
+        raise KalahError(
+            f"record: this is neither JSON, one object a line, nor a game as text, which begins with "
+            f'[Rules "kalah"] or another tag ({error}).'
+        ) from None
     if not isinstance(found, dict):
         raise KalahError(f"record: a JSON object is needed, not {type(found).__name__}.")
     if unknown := [key for key in found if key not in KEYS + NOTES]:

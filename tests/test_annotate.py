@@ -168,9 +168,9 @@ GOOD = '{"rules": "kalah:pits=2,seeds=2", "moves": ["2"]}'
         ([GOOD, "", '{"rules": "kalah", "moves": ["3", "9"]}'], "games, line 3: illegal at move 2: move '9'"),
         (
             [GOOD, '{"rules": "openspiel-oware", "moves": ["3"]}'],
-            "line 2: the solver cannot serve openspiel-oware: ",
+            "line 2: there are no exact values under openspiel-oware: ",
         ),
-        ([GOOD, "{"], "games, line 2: record: this is not JSON"),
+        ([GOOD, "{"], "games, line 2: record: this is neither JSON"),
         (["", "  "], "games holds no moves"),
         (['{"rules": "kalah", "moves": []}'], "games holds no moves"),
     ],

@@ -243,8 +243,8 @@ def test_bot_by_its_text_keeps_to_the_time(folder: Path) -> None:
 def test_the_bot_keeps_the_parts_of_a_few_rule_sets() -> None:
     bot = BotAgent(ms=1, memory=1)
     loaded = []
-    for seeds in (1, 2, 3, 4, 1, 5, 1):
+    for seeds in (1, 2, 1, 3, 1):
         rules = RULES._replace(seeds=seeds)
         bot.act(rules, batch.new_games(rules, 1))
         loaded.append([mind.rules.seeds for mind in bot._minds.values()])
-    assert loaded[3:] == [[1, 2, 3, 4], [2, 3, 4, 1], [3, 4, 1, 5], [3, 4, 5, 1]]
+    assert loaded[1:] == [[1, 2], [2, 1], [1, 3], [3, 1]]

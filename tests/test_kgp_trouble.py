@@ -54,6 +54,23 @@ def test_a_refused_move_is_sent_again(named):
     assert Play(script, agent=Puppet(lambda _: 1)).end() == 0
 
 
+@pytest.mark.parametrize("named", ["mode", "another"])
+def test_what_was_no_move_makes_no_move_be_sent_again(named):
+    def script(peer):
+        peer.handshake()
+        number = peer.send(f"state {SMALL}")
+        moves_until_yield(peer, number)
+        mode = next(line.id for line in peer.seen if line.name == "mode")
+        peer.send('error "No state associated with id"', {"mode": mode, "another": 99_999}[named])
+        ping = peer.send("ping")
+        assert peer.receive().ref == ping  # nothing before it
+        peer.send("stop", number)
+        time.sleep(0.2)
+        bye(peer)
+
+    assert Play(script, agent=Puppet(lambda _: 1)).end() == 0
+
+
 def test_a_server_that_refuses_for_ever_is_not_flooded(monkeypatch):
     monkeypatch.setattr(kgp_games, "_RETRY", 0.0)
 
@@ -174,20 +191,20 @@ def test_a_dropped_connection_is_made_again():
         bye(peer)
 
     puppet = Puppet(lambda state: time.sleep(0.2) or 1 if state[0] == 2 else 2)
-    play = Play(lambda peer: None, in_a_line, with_an_open_state, whole, agent=puppet, tries=1)
+    play = Play(lambda peer: None, in_a_line, with_an_open_state, whole, agent=puppet, tries=2)
     assert play.end() == 0
     assert len(play.server.peers) == 4
     assert [peer.seen[0].id for peer in play.server.peers[1:]] == [1, 1, 1]
 
 
 def test_it_gives_up_after_so_many_failures():
-    play = Play(lambda peer: None, tries=3)
-    assert "closed the connection; given up after 4 tries" in str(play.end())
+    play = Play(lambda peer: None, tries=4)
+    assert "closed the connection; given up after 4 failures in a row" in str(play.end())
     waits = [line.rpartition("next try in ")[2] for line in play.said]
     assert len(waits) == 3
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    play.client.settings = play.client.settings.__class__(f"tcp://127.0.0.1:{port}", tries=0)
+    play.client.settings = play.client.settings.__class__(f"tcp://127.0.0.1:{port}", tries=1)
     with pytest.raises(KalahError, match="refused"):
         play.client.run()
 
@@ -195,13 +212,13 @@ def test_it_gives_up_after_so_many_failures():
 def test_it_waits_longer_each_time(monkeypatch):
     waits = []
     monkeypatch.setattr("agents.protocols.kgp.time.sleep", waits.append)
-    assert "given up" in str(Play(lambda peer: None, tries=8, wait=1.0).end())
+    assert "given up" in str(Play(lambda peer: None, tries=9, wait=1.0).end())
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
 def test_a_server_that_says_nothing_is_left(monkeypatch):
     monkeypatch.setattr("agents.protocols.kgp.GREETING_SECONDS", 0.05)
-    assert "timed out; given up" in str(Play(lambda peer: peer.receive(), tries=0).end())
+    assert "timed out; given up" in str(Play(lambda peer: peer.receive(), tries=1).end())
 
 
 @pytest.mark.parametrize(

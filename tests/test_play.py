@@ -19,6 +19,9 @@ from train.cli import main
 KALAH = parse_rules("kalah")
 
 
+OVER = "undo, save FILE, load FILE or quit: "
+
+
 class Scripted:
     """Plays the actions given, in turn."""
 
@@ -26,6 +29,8 @@ class Scripted:
         self.actions, self.spec = list(actions), spec
 
     def act(self, rules, states):
+        if len(states) == 0:  # whether it plays these rules
+            return np.zeros(0, np.int64)
         assert states.shape == (1, batch.state_size(rules))
         return np.array([self.actions.pop(0)])
 
@@ -61,12 +66,17 @@ def test_board_is_drawn_for_the_human_who_moves():
     assert "North, your move (1, 2, 3, 4, 5, 6): " in told
 
 
-@pytest.mark.parametrize("line", ["7", "0", "x", "3 4", "swap", "-1", "²"])
+@pytest.mark.parametrize("line", ["7", "0", "swap", "x", "3 4", "-1", "²", "hint 3", "quit now"])
 def test_bad_input_is_refused_with_a_hint_and_asked_again(line):
     told, position = play([line, "3"])
     assert told.count("South, your move") == 3  # the bad one, the 3, its extra turn
-    assert "is illegal in" in told
-    assert "legal: 1, 2, 3, 4, 5, 6. Type help for help." in told
+    if line in ("7", "0", "swap"):
+        assert f"move '{line}' is illegal in" in told
+        assert "legal: 1, 2, 3, 4, 5, 6. Type help for help." in told
+    elif line in ("hint 3", "quit now"):
+        assert "stands alone" in told
+    else:
+        assert f"{line!r} is no move and no command. Type help for help." in told
     assert position == "<6,1,0,4,4,0,5,5,5,4,4,4,4,4,4> S"
 
 
@@ -83,17 +93,17 @@ def test_empty_lines_and_capitals_are_no_matter(leave):
 def test_a_finished_game_is_told_with_its_winner():
     told, position = play(["6"], Scripted(0), None, start="<6,20,20,1,1,0,0,0,0,0,0,0,0,0,6> S")
     assert "North (human) plays 6" in told
-    assert told.endswith("The game is over, 27 to 21: South (scripted) wins.\n")
+    assert told.endswith("The game is over, 27 to 21: South (scripted) wins.\n" + OVER)
     assert position == "<6,27,21,0,0,0,0,0,0,0,0,0,0,0,0> N"
 
 
 def test_a_draw_and_a_truncated_game_are_told():
     told, _ = play(["6"], start="<6,22,23,0,0,0,0,0,1,0,0,0,0,0,2> S")
-    assert told.endswith("The game is over, 23 to 25: North (human) wins.\n")
+    assert told.endswith("The game is over, 23 to 25: North (human) wins.\n" + OVER)
     told, _ = play(["6"], start="<6,23,23,0,0,0,0,0,1,0,0,0,0,0,1> S")
-    assert told.endswith("The game is over, 24 to 24: a draw.\n")
+    assert told.endswith("The game is over, 24 to 24: a draw.\n" + OVER)
     told, _ = play(["1", "1"], rules=parse_rules("kalah:ply_limit=2"))
-    assert told.endswith("truncated at the limit of 2 plies: no result.\n")
+    assert told.endswith("truncated at the limit of 2 plies: no result.\n" + OVER)
 
 
 def test_swap_exchanges_the_seats():
@@ -116,7 +126,7 @@ def test_a_game_without_stores_is_told_without_a_score():
     told, _ = play(["3+"], rules=rules, start="<2x2,0,0,1,2,2,0,0,3,1,1> S")
     assert "South, your move (2+, 3+, 2-, 3-): " in told
     assert "South (human) plays 3+, captures 3 seeds.\n" in told
-    assert told.endswith("The game is over: South (human) wins.\n")
+    assert told.endswith("The game is over: South (human) wins.\n" + OVER)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +191,7 @@ def test_a_saved_game_goes_on_where_it_was_left(tmp_path):
 
 def test_a_finished_position_is_told_at_once():
     told, _ = play([], start="<6,20,20,0,0,0,0,0,0,1,1,1,1,1,3> S")
-    assert told.endswith("The game is over, 20 to 28: North (human) wins.\n")
+    assert told.endswith("The game is over, 20 to 28: North (human) wins.\n" + OVER)
     assert "your move" not in told
 
 
@@ -236,3 +246,71 @@ def test_names_in_a_saved_game_seat_agents_and_people(tmp_path, monkeypatch, cap
     assert main(["play", *load]) == 2
     assert "North of the saved game is alphabeta:deep=2: agent alphabeta: 'deep=2'" in capsys.readouterr().err
     assert seats(*load, "--north", "easy").startswith("kalah: South (Ann) against North (greedy).")
+
+
+def test_a_finished_game_can_be_taken_back_and_saved(tmp_path):
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    start = "<6,20,20,1,1,0,0,0,0,0,0,0,0,0,6> N"
+    told, position = play(
+        ["6", "nonsense", f"save {first}", "undo", "6", f"save {second}", "quit"], start=start
+    )
+    assert told.count("The game is over, 27 to 21: South (human) wins.\n") == 2
+    assert "'nonsense' is no move and no command." in told
+    assert "Taken back: 0 moves are left." in told
+    assert "The game stands at" not in told
+    assert first.read_text() == second.read_text()
+    assert first.read_text().endswith("1. 6 27-21\n")
+    assert position == "<6,27,21,0,0,0,0,0,0,0,0,0,0,0,0> N"
+
+
+def test_the_game_is_saved_however_it_ends(tmp_path, monkeypatch, capsys):
+    class Interrupted:
+        spec = "slow"
+
+        def act(self, rules, states):
+            if len(states):
+                raise KeyboardInterrupt
+            return np.zeros(0, np.int64)
+
+    def main_play(name, lines, *words):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code = main(["play", "--save", str(tmp_path / name), *words])
+        return code, capsys.readouterr()
+
+    assert main_play("left.txt", ["3", "1"], "--north", "human")[0] == 0
+    assert "1. 3,1 *" in (tmp_path / "left.txt").read_text()
+    assert main_play("whole.txt", [], "--south", "greedy", "--north", "random")[0] == 0
+    assert "*" not in (tmp_path / "whole.txt").read_text().splitlines()[-1]
+    code, told = main_play("left.txt", ["3"])
+    assert (code, told.out) == (2, "")
+    assert "left.txt exists; nothing is written over" in told.err
+    assert "there is no folder" in main_play("no/such.txt", [])[1].err
+    with pytest.raises(KeyboardInterrupt):
+        play_game(Game(KALAH), [Interrupted(), None], io.StringIO(), io.StringIO(), save=str(tmp_path / "c"))
+    assert (tmp_path / "c").read_text().endswith("\n*\n")
+
+
+def test_ctrl_c_while_an_agent_thinks_gives_a_human_his_move_back():
+    class Slow(Scripted):
+        def act(self, rules, states):
+            if len(states) and self.actions[0] is None:
+                self.actions.pop(0)
+                raise KeyboardInterrupt
+            return super().act(rules, states)
+
+    told, position = play(["1", "2"], north=Slow(None, 3, spec="slow"))
+    assert "slow has stopped thinking.\nTaken back: 0 moves are left.\n" in told
+    assert position == text.format_position(KALAH, Game(KALAH, moves=["2", "4"]).state)
+
+
+def test_an_agent_that_cannot_play_the_rules_is_refused_at_once(capsys):
+    assert main(["play", "--rules", "hus", "--north", "net:kalah-6x4"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "net:kalah-6x4 was trained on kalah and cannot play hus" in told.err
+
+
+def test_two_humans_who_may_swap_are_told_apart():
+    rules = parse_rules("mankalah")
+    told, _ = play(["1", "swap"], rules=rules, start=None)
+    assert "Now South (human 2), North (human 1).\n" in told

@@ -171,10 +171,10 @@ def test_notes_are_not_read():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "not JSON"),
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ('{"rules": ' + "9" * 5000 + "}", "not JSON"),
+        ("", "neither JSON"),
+        ("{", "neither JSON"),
+        ("[" * 100_000, "neither JSON"),
+        ('{"rules": ' + "9" * 5000 + "}", "neither JSON"),
         ("[]", "object is needed, not list"),
         ("null", "object is needed, not NoneType"),
         ("{}", "'rules' is missing"),

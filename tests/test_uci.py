@@ -239,6 +239,22 @@ def test_the_end_of_the_input_waits_a_while_for_a_limited_search(monkeypatch):
         assert time.monotonic() - began < 10
 
 
+def test_nobody_hears_of_a_listener_who_has_gone_while_an_agent_thinks(capfd):
+    """The thread that thinks has nobody to tell; the one that reads ends as other programs do."""
+    command = [sys.executable, "-m", "train.cli", "engine", "--protocol", "uci", "--agent", "greedy"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        process.stdin.write("isready\n")
+        assert process.stdout.readline() == "readyok\n"
+        process.stdin.write("go movetime 300\n")
+        process.stdout.close()
+        time.sleep(0.6)
+        process.stdin.write("isready\n")
+        assert process.wait(SECONDS) == 141
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("protocol", "first", "answer", "ask", "last"),
     [

@@ -5,7 +5,6 @@ solver cannot prove within its limits stays open, as bounds, and counts in no to
 the solver: `agents/solver/`.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ from kalah_env.rules import Rules, format_rules, num_actions
 from train.grade import summary
 
 NODES = 20_000_000  # a position, where no limit is given
-_PLAYERS = re.compile(r"south: (.+), north: (.+), (?:won by .+|draw)")  # as `arena.py` writes them
 
 
 class Move(NamedTuple):
@@ -88,14 +86,13 @@ def _check_rules(rules: Rules, wanted: Rules | None) -> None:
         raise KalahError(f"the game is of {format_rules(rules)}, not of {format_rules(wanted)}.")
     # Without the stop who wins is the same: see `Solver`.
     if why := packed.unsuitable(rules._replace(early_stop=int(EarlyStop.NO))):
-        raise KalahError(f"the solver cannot serve {format_rules(rules)}: {why}.")
+        raise KalahError(f"there are no exact values under {format_rules(rules)}: {why}.")
 
 
 def _players(told: GameText) -> tuple[str, str] | None:
     if "South" in told.tags and "North" in told.tags:
         return told.tags["South"], told.tags["North"]
-    comment = _PLAYERS.fullmatch(told.comments.get(0, ""))
-    return (comment[1], comment[2]) if comment else None
+    return None
 
 
 def _play(record: Record) -> tuple[list[np.ndarray], list[int]]:

@@ -47,6 +47,7 @@ if importlib.util.find_spec("numba"):
     folder = root / "bundle-DIGEST"
     try:
         if not folder.exists():
+            print("Unpacking; what is needed is compiled once now, which takes minutes.", file=sys.stderr)
             root.mkdir(parents=True, exist_ok=True)
             unpacked = pathlib.Path(tempfile.mkdtemp(dir=root)) / "bundle"
             zipfile.ZipFile(HERE).extractall(unpacked)

@@ -89,8 +89,10 @@ class Client:
             if session is not None and session.accepted:
                 failures, wait = 0, self.settings.wait
             failures += 1
-            if failures > self.settings.tries:
-                raise KalahError(f"KGP: {why}; given up after {failures} tries in a row.")
+            if failures >= self.settings.tries:
+                raise KalahError(
+                    f"KGP: {why}; given up after {failures} failure{'s' * (failures > 1)} in a row."
+                )
             self.say(f"{why}; next try in {wait:.0f} s")
             time.sleep(wait)
             wait = min(_LONGEST_WAIT, 2 * wait)
@@ -207,7 +209,9 @@ class _Session:
     def _error(self, message: Message) -> bool:
         text = " ".join(map(str, message.arguments)) or self.complaint
         if UNKNOWN_ID.lower() in text.lower():
-            self.games.refused(self.owners.get(message.ref or -1), message.ref)
+            # What belongs to no request, such as our name, has nothing to be sent again.
+            if message.ref is None or message.ref not in self.owners or self.owners[message.ref] is not None:
+                self.games.refused(self.owners.get(message.ref or -1), message.ref)
             return False
         if message.ref is not None and message.ref == self.mode_id:
             raise _FatalError(f"KGP: the server refuses mode {self.settings.mode}: {text}.")

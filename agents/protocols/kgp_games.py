@@ -145,6 +145,7 @@ class Games:
         """Send a request's last move again, since the server did not know its id yet.
 
         `request` is whose message was refused. A server that says less may name the state, or nothing.
+        Any other number is none of ours.
         """
         with self.lock:
             if isinstance(request, _Request):
@@ -152,7 +153,7 @@ class Games:
             elif number in self.requests:
                 meant = [self.requests[number]]
             else:
-                meant = list(self.requests.values())
+                meant = list(self.requests.values()) if number is None else []
         for each in meant:
             with each.lock:
                 if each.stopped.is_set() or each.waiting or each.action is None or each.tries == _TRIES:

@@ -51,9 +51,13 @@ class Engine:
         self.lock = threading.Lock()
 
     def say(self, line: str) -> None:
-        """Print a line at once; from any thread."""
+        """Print a line at once; from any thread, of which the main one is told if nobody listens."""
         with self.lock:
-            print(" ".join(line.splitlines()), file=self.sink, flush=True)
+            try:
+                print(" ".join(line.splitlines()), file=self.sink, flush=True)
+            except OSError:
+                if threading.current_thread() is threading.main_thread():
+                    raise
 
     def run(self, source: TextIO) -> int:
         """Obey every line until `quit`, or the end of the input, which waits a while for a limited search."""

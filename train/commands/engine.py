@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kgp.add_argument("--mode", choices=("freeplay", "verify"), help="play, or the server's test of the rules")
     kgp.add_argument("--problems", type=whole(1), metavar="N", help="end `--mode verify` after N problems")
     kgp.add_argument(
-        "--tries", type=whole(0), metavar="N", help="give up after N failed connections in a row (10)"
+        "--tries", type=whole(1), metavar="N", help="give up after N failed connections in a row (10)"
     )
     kgp.add_argument("--verbose", action="store_true", default=None, help="show the lines sent and received")
 

@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--north", metavar="WHO", help=f"the same ({OPPONENT}, or as above)")
     add_start(parser)
     parser.add_argument("--load", metavar="FILE", help="go on with a saved game, of its own rules and start")
+    parser.add_argument("--save", metavar="FILE", help="write the game to a new file, however it ends")
     add_seed(parser)
 
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from agents.base import Agent, make_agent
     from agents.levels import HUMAN, check_seat, seat_of
     from agents.play import SEATS, play_game
-    from agents.saved import load_game
+    from agents.saved import check_new, load_game
     from kalah_env.checks import MAX_SEED
     from kalah_env.errors import KalahError
     from kalah_env.game import Game
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.load and (args.start != START or args.rules != "kalah"):
         raise KalahError("play: a saved game has its own rules and start; leave --rules and --start out.")
+    if args.save is not None:
+        check_new(args.save)
     game = load_game(args.load) if args.load else Game(parse_rules(args.rules), args.start)
 
     def make(spec: str | None, seat: int) -> Agent | None:
@@ -56,5 +59,5 @@ def run(args: argparse.Namespace) -> int:
     for seat, (given, usual) in enumerate(((args.south, HUMAN), (args.north, OPPONENT))):
         told = given is None and SEATS[seat] in game.tags
         players.append(seated(game, None, seat) if told else make(check_seat(given or usual), seat))
-    play_game(game, players, sys.stdin, sys.stdout, seat=seated)
+    play_game(game, players, sys.stdin, sys.stdout, seat=seated, save=args.save)
     return 0

@@ -27,10 +27,11 @@ def run(args: argparse.Namespace) -> int:
     from kalah_env.notation import check_game, format_game, format_json, read_any, say_wrong
     from kalah_env.records import replay
 
-    wrong = False
+    wrong, count = False, 0
     name = "standard input" if args.file == "-" else args.file
     with contextlib.nullcontext(sys.stdin) if args.file == "-" else open(args.file, encoding="utf-8") as file:
         for where, game in read_any(read_lines(file, name), name):
+            count += 1
             answer = replay(game.told.record)
             error = answer["error"] = answer["error"] or check_game(game)
             if args.to is None:
@@ -46,4 +47,6 @@ def run(args: argparse.Namespace) -> int:
             if error:
                 wrong = True
                 print(f"kalah: {where}: {say_wrong(error)}", file=sys.stderr)
+    if not count:
+        raise KalahError(f"{name} holds no game; it takes JSON records, one a line, or games as text.")
     return int(wrong)
