@@ -62,10 +62,10 @@ def test_what_was_no_move_makes_no_move_be_sent_again(named):
         moves_until_yield(peer, number)
         mode = next(line.id for line in peer.seen if line.name == "mode")
         peer.send('error "No state associated with id"', {"mode": mode, "another": 99_999}[named])
+        time.sleep(0.2)
         ping = peer.send("ping")
         assert peer.receive().ref == ping  # nothing before it
         peer.send("stop", number)
-        time.sleep(0.2)
         bye(peer)
 
     assert Play(script, agent=Puppet(lambda _: 1)).end() == 0

@@ -209,9 +209,7 @@ class _Session:
     def _error(self, message: Message) -> bool:
         text = " ".join(map(str, message.arguments)) or self.complaint
         if UNKNOWN_ID.lower() in text.lower():
-            # What belongs to no request, such as our name, has nothing to be sent again.
-            if message.ref is None or message.ref not in self.owners or self.owners[message.ref] is not None:
-                self.games.refused(self.owners.get(message.ref or -1), message.ref)
+            self.games.refused(self.owners.get(message.ref or -1), message.ref)
             return False
         if message.ref is not None and message.ref == self.mode_id:
             raise _FatalError(f"KGP: the server refuses mode {self.settings.mode}: {text}.")
