@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
-pytest.register_assert_rewrite("pages")
 
 from browsing import find_chromium
 from pages import HUMANS, THREE, board, open_game, sow

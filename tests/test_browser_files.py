@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
-pytest.register_assert_rewrite("pages")
 
 from browsing import find_chromium
 from pages import HUMANS, SMALL, THREE, open_game, sow
@@ -92,6 +91,7 @@ def test_what_a_file_says_stays_when_it_is_played_on(page: Page, url: str, tmp_p
     sow(page, 0, 3)
     expect(page.locator("#moves")).to_contain_text("3. N")
     expect(page.locator(".pit.side0.legal").first).to_be_visible()
+    assert "short" not in saved()  # other moves stand there now
     page.click("#undo")
     expect(page.locator("#moves li.undone")).not_to_have_count(0)
     page.reload()
