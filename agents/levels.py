@@ -34,6 +34,13 @@ def check_seat(name: str) -> str | None:
     return None if name == HUMAN else agent_of(name)
 
 
+def name_of(seat: str, tag: str | None) -> str:
+    """Return the name of who plays at a seat, human or agent: that of the game's tag where it fits."""
+    if seat == HUMAN:
+        return tag if tag and seat_of(tag) is None else HUMAN
+    return tag if tag and agent_of(tag) == agent_of(seat) else seat
+
+
 def seat_of(tag: str | None) -> str | None:
     """Return the agent's text that a game's tag of a seat names, or None for a human, who may have a name."""
     named = tag is not None and (tag in LEVELS or tag.partition(":")[0].strip() in agent_names())

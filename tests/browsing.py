@@ -15,10 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from agents.web.guard import Patient
-from agents.web.server import bind, create_app
+from agents.web.server import Server, bind
 from agents.web.thinking import Thinking
 
 # Without these Chromium asks for hosts of its maker.
@@ -44,17 +41,17 @@ def find_chromium() -> str | None:
 def serving(thinking: Thinking | None = None) -> Iterator[str]:
     """Run a server; yield its address."""
     listener: socket.socket = bind("127.0.0.1", 0)
-    app = create_app(thinking=thinking)
-    config = uvicorn.Config(app, http=Patient, ws="none", lifespan="off", log_level="warning")
-    server = uvicorn.Server(config)
+    server = Server(thinking or Thinking())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:
         time.sleep(0.02)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
-    listener.close()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from hypothesis import settings
 # No deadline: the first example of a test may compile. Derandomised: a red run repeats.
 settings.register_profile("kalah", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.load_profile("kalah")
+pytest.register_assert_rewrite("pages")  # the plugin of the browser tests
 
 
 @pytest.fixture

@@ -1,69 +1,25 @@
 """The page of `kalah serve` in a real browser: played, taken back, analysed, shared, on a phone, by keys.
 
 Skipped where there is no Chromium or Playwright. Small boards, sowing switched off but where it is
-what is tested. The API behind it: `test_web.py`.
+what is tested. Files: `test_browser_files.py`; the API behind it: `test_web.py`.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
 
-from browsing import browsing, find_chromium, serving
+from browsing import find_chromium
+from pages import HUMANS, THREE, board, open_game, sow
 from playwright.sync_api import Page, expect
+
+pytest_plugins = "pages"
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason="no Chromium: install one, or name it by KALAH_CHROMIUM"
 )
-SMALL = "rules=kalah:pits=2,seeds=2"
-THREE = "rules=kalah:pits=3,seeds=2"
-HUMANS = "south=human&north=human"
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsing() as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    """Yield a page that has asked nobody but our server, and whose scripts have not failed."""
-    context = browser.new_context(viewport={"width": 1200, "height": 800}, accept_downloads=True)
-    context.set_default_timeout(20_000)
-    context.add_init_script("if (location.protocol === 'http:') localStorage.speed ??= '0'")
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: "//127.0.0.1:" in request.url or wrong.append(request.url))
-    yield page
-    context.close()
-    assert wrong == []
-
-
-def open_game(page: Page, url: str, *parts: str) -> None:
-    page.goto("about:blank")  # else another hash is no other page
-    page.goto(f"{url}#{'&'.join(parts)}")
-    page.wait_for_selector("body[data-ready]")
-
-
-def board(page: Page) -> str:
-    return page.locator("#position").input_value()
-
-
-def sow(page: Page, side: int, pit: int) -> None:
-    page.locator(f".pit.side{side}").nth(pit - 1).click()
 
 
 def test_a_whole_game_by_mouse(page: Page, url: str):
@@ -175,36 +131,13 @@ def test_a_narrow_screen_does_not_scroll_sideways(page: Page, url: str, rules: s
 def test_agent_against_agent(page: Page, url: str):
     open_game(page, url, THREE, "south=easy", "north=random")
     expect(page.locator("#moves li")).to_have_count(1)  # waits
+    expect(page.locator("#said")).to_have_text("South is to move. Press Auto or Step.")
     page.click("#step")
     expect(page.locator("#moves li")).to_have_count(2)
     page.wait_for_timeout(300)
     expect(page.locator("#moves li")).to_have_count(2)
     page.click("#auto")
     expect(page.locator("#said")).to_contain_text("The game is over")
-
-
-def test_download_and_load(page: Page, url: str, tmp_path: Path):
-    open_game(page, url, THREE, HUMANS)
-    sow(page, 0, 2)
-    expect(page.locator("#moves li")).to_have_count(2)
-    for form, ending in (("text", "txt"), ("json", "jsonl")):
-        page.select_option("#format", form)
-        with page.expect_download() as found:
-            page.click("#download")
-        assert found.value.suggested_filename == f"kalah.{ending}"
-        path = tmp_path / f"game.{ending}"
-        found.value.save_as(path)
-        open_game(page, url, SMALL, HUMANS)
-        page.set_input_files("#file", path)
-        expect(page.locator("#moves")).to_contain_text("1. S 2")
-    assert json.loads((tmp_path / "game.jsonl").read_text()) == {
-        "rules": "kalah:pits=3,seeds=2",
-        "moves": ["2"],
-    }
-    assert (tmp_path / "game.txt").read_text().startswith('[South "human"]\n[North "human"]\n')
-    path.write_text("no game")
-    page.set_input_files("#file", path)
-    expect(page.locator("#error")).to_contain_text("line 1")
 
 
 def test_positions_and_links(page: Page, url: str):
@@ -236,6 +169,18 @@ def test_why_a_link_cannot_be_opened_stays_on_the_page(page: Page, url: str):
     open_game(page, url, "rules=kalah", "moves=3+6+9", HUMANS)
     expect(page.locator("#error")).to_contain_text("The link cannot be opened: move '9' is illegal")
     expect(page.locator("#said")).to_have_text("South is to move.")
+    for part, said in (
+        ("%", "“%” is none"),
+        ("south=nobody", "agent 'nobody'"),
+        ("rules=%", "rules: there is no preset '%'"),
+    ):
+        open_game(page, url, part)
+        expect(page.locator("#error")).to_contain_text(f"The link cannot be opened: {said}")
+        expect(page.locator(".pit")).to_have_count(12)
+    open_game(page, url, THREE, HUMANS)
+    page.evaluate("location.hash = 'x=1'")  # in the page that stands open
+    expect(page.locator("#error")).to_contain_text("The link cannot be opened: “x” is none")
+    expect(page.locator(".pit")).to_have_count(6)
 
 
 def test_the_keyboard_alone(page: Page, url: str):
@@ -316,31 +261,19 @@ def test_evaluations_fit_their_pits(page: Page, url: str, rules: str):
         assert page.evaluate(script) == []
 
 
-def test_a_game_of_several_in_a_file_is_chosen(page: Page, url: str, tmp_path: Path):
-    path = tmp_path / "games.txt"
-    games = (('[South "Ann"]', "1. 2,1 *"), ('[South "Eve"]\n[North "Bob"]', "1. 3 1 *"))
-    path.write_text("\n\n".join(f'{tags}\n[Rules "{THREE[6:]}"]\n\n{moves}' for tags, moves in games))
-    open_game(page, url, SMALL, HUMANS)
-    expect(page.locator("#games")).to_be_hidden()
-    page.set_input_files("#file", path)
-    expect(page.locator("#moves")).to_contain_text("2. S 1")
-    assert page.locator("#games option").all_text_contents() == [
-        "1. Ann - North, unfinished, 2 moves",
-        "2. Eve - Bob, unfinished, 2 moves",
-    ]
-    page.select_option("#games", "1")
-    expect(page.locator("#moves")).to_contain_text("2. N 1")
-    expect(page.locator("#shared")).to_have_text("Game 2 of 2 in games.txt: Eve - Bob, unfinished, 2 moves.")
-    with page.expect_download() as found:
-        page.click("#download")
-    found.value.save_as(path)
-    assert '[South "Eve"]' in path.read_text()  # what the file said, until somebody plays on
-    page.locator(".pit.legal").first.click()
-    expect(page.locator("#moves li")).to_have_count(4)
-    with page.expect_download() as found:
-        page.click("#download")
-    found.value.save_as(path)
-    assert '[South "human"]' in path.read_text()
+def test_an_agent_that_cannot_play_is_refused_when_it_is_seated(page: Page, url: str):
+    open_game(page, url, THREE, HUMANS)
+    north = page.locator("[data-place=far]")
+    north.locator("select").select_option("other")
+    for agent, said in (("nobody", "not offered"), ("onnx:kalah-6x4,sims=2", "cannot play")):
+        north.locator("input").fill(agent)
+        page.keyboard.press("Enter")
+        expect(page.locator("#error")).to_contain_text(said)
+    north.locator("input").fill("alphabeta:depth=2")
+    page.keyboard.press("Enter")
+    expect(page.locator("#error")).to_be_hidden()
+    sow(page, 0, 1)
+    expect(page.locator("#moves")).to_contain_text("2. N")
 
 
 def test_a_swap_shows_who_sits_where(page: Page, url: str):

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_every_rule_is_told_to_players(client: TestClient):
         assert any(tells) or option.name == "rows", option.name
     presets = client.get("/api/setup").json()["presets"]
     assert not [preset for preset in presets if "sheet" in preset["about"]]
-    assert presets[0]["source"] == "rule sheet 002, quoted in RULES.md"
+    assert presets[0]["source"] == "rules of a game box, quoted in kalah_env/RULES.md (sheet 002)"
 
 
 def test_files_of_games(client: TestClient):
@@ -121,6 +122,17 @@ def test_what_a_file_tells_of_a_game_is_kept(client: TestClient):
     assert second["words"] == "Ann - Bob, unfinished, 1 move, 2026-11-30"
     assert "a gift" not in ask(client, "save", game=game(), told=told)["text"]  # of a move taken back
     assert "tag" in ask(client, "save", 400, game=game(), told={"tags": {"Result": "1-0"}})["error"]
+
+
+def test_who_plays_a_game_on_is_named(client: TestClient):
+    told = {"tags": {"Event": "Cup", "South": "Ann", "North": "greedy"}}
+    for south, north, names in (
+        ("human", "easy", ("Ann", "greedy")),
+        ("human", "human", ("Ann", "human")),
+        ("random", "mcts:sims=9", ("random", "mcts:sims=9")),
+    ):
+        text = ask(client, "save", game=game(), told=told, seats={"south": south, "north": north})["text"]
+        assert text.startswith(f'[Event "Cup"]\n[South "{names[0]}"]\n[North "{names[1]}"]\n')
 
 
 def test_a_position_set_up_by_hand(client: TestClient):
@@ -207,6 +219,20 @@ def test_what_is_no_http_is_a_json_error(content: bytes):
     assert list(json.loads(body)) == ["error"]
 
 
+def test_what_is_not_marked_as_json_is_told_so(client: TestClient):
+    for kind in ("text/plain", ""):
+        answer = client.post("/api/game", content=b'{"rules": "kalah"}', headers={"content-type": kind})
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("the request is not marked as JSON; send it with")
+
+
+def test_who_sends_too_much_sees_the_answer():
+    with serving() as url, socket.create_connection(("127.0.0.1", int(url[17:-1]))) as client:
+        head = "POST /api/game HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n"
+        client.sendall(head.encode() + b" " * 10_000_000)
+        assert client.recv(100).startswith(b"HTTP/1.1 413")
+
+
 def test_unknown_addresses_are_json_errors(client: TestClient):
     assert client.get("/nowhere").json()["error"].startswith("there is nothing at /nowhere;")
     wrong = client.get("/api/game")
@@ -257,6 +283,7 @@ def test_everything_comes_from_here(client: TestClient):
         "/api/save",
         "/api/position",
         "/api/think",
+        "/api/agent",
         "/api/analysis",
     }
     setup = client.get("/api/setup").json()
@@ -290,6 +317,24 @@ def test_the_command_serves_until_ctrl_c():
             with socket.create_connection(("127.0.0.1", port)) as client:
                 client.sendall(b"GET /api/setup HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 assert client.recv(100).startswith(b"HTTP/1.1 200")
-            server.send_signal(signal.SIGINT)
-            rest = server.stdout.read()
-    assert (server.returncode, "Traceback" in rest) == (130, False), rest
+            with socket.create_connection(("127.0.0.1", port)) as broken:
+                broken.sendall(b"hello\r\n\r\n")
+            with (
+                socket.create_connection(("127.0.0.1", port)) as half_sent,
+                socket.create_connection(("127.0.0.1", port)) as thinking,
+            ):
+                head = "POST /api/think HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                body = json.dumps({"game": game(rules="kgp"), "agent": "alphabeta:ms=9000"})
+                for client in (half_sent, thinking):
+                    client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body[:20]}".encode())
+                thinking.sendall(body[20:].encode())
+                time.sleep(0.5)
+                server.send_signal(signal.SIGINT)
+                began = time.monotonic()
+                rest = server.stdout.read()
+                took = time.monotonic() - began
+                answer = thinking.recv(5000)
+    assert (server.returncode, rest) == (130, "kalah: stopped.\n")
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert json.loads(answer.split(b"\r\n\r\n")[1]) == {"error": "the server is ending."}
+    assert took < 2

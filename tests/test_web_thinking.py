@@ -65,17 +65,30 @@ def test_levels_play_legal_moves(client: TestClient):
         ("bot:net=/etc/passwd", "none of those that ship"),
         ("net:kalah-6x4,device=cuda", "'device' cannot be set"),
         ("bot:memory=999999", "'memory' cannot be set"),
-        ("alphabeta:depth=200", "at most 10"),
+        ("alphabeta:depth=200", "from 1 to 10."),
         ("alphabeta:ms=1e9", "not a whole number"),
         ("mcts:sims=0", "not a whole number"),
-        ("perfect:ms=999999999", "at most"),
+        ("perfect:ms=999999999", "from 1 to 10000."),
         ("elsewhere", "not offered"),
         ("", "not offered"),
         ("alphabeta", "exactly one"),
+        ("alphabeta:nodes=9999999999999", "from 1 to 10000000."),
+        ("human", "easy, medium, hard, perfect, random, greedy, alphabeta, mcts, bot, net, onnx."),
     ],
 )
 def test_agents_that_are_not_offered(client: TestClient, agent: str, said: str):
     assert said in ask(client, "think", 400, game=game(), agent=agent)["error"]
+    assert said in ask(client, "agent", 400, rules=SMALL, agent=agent)["error"]
+
+
+def test_an_agent_that_cannot_play_is_told_so_before_it_is_to_move(client: TestClient):
+    for agent in ("mcts:sims=10000", "alphabeta:ms=9000", "alphabeta:depth=10"):
+        began = time.monotonic()
+        assert ask(client, "agent", rules="kalah:pits=8,seeds=8", agent=agent) == {"agent": agent}
+        assert time.monotonic() - began < 2
+    net = thinking.shipped_nets()[0]
+    assert "cannot play" in ask(client, "agent", 400, rules=SMALL, agent=f"onnx:{net},sims=9")["error"]
+    assert "there is no preset" in ask(client, "agent", 400, rules="x", agent="random")["error"]
 
 
 def test_safe_texts_stay_as_they_are():
@@ -95,6 +108,10 @@ def test_analysis_knows_what_is_proved(client: TestClient):
     guess = ask(client, "analysis", game=game(rules="kgp"), seconds=0.1)["moves"]
     assert len(guess) == 8
     assert not any(one["exact"] for one in guess)
+    for seconds in ("NaN", "Infinity"):
+        content = f'{{"game": {{}}, "seconds": {seconds}}}'
+        answer = client.post("/api/analysis", content=content, headers={"content-type": "application/json"})
+        assert answer.json()["error"].startswith(f"seconds: {seconds} is not a finite number")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +133,7 @@ def test_what_moves_are_worth_in_words(rules: str, margin: float, exact: bool, b
     found = analysis_of(parse_rules(rules), Analysis([MoveValue("1", margin, exact)], 0.1))
     assert (found.moves[0].badge, found.moves[0].words) == (badge, words)
     assert ("seeds" in found.words) == (rules == "kalah")
+    assert "-0.0," not in found.model_dump_json()
 
 
 def test_nobody_is_to_move_in_a_finished_game(client: TestClient):

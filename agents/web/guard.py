@@ -13,7 +13,8 @@ import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MAX_BYTES = 2**16  # of a request's body
+MAX_BYTES = 2**17  # of a request's body; a file (`models.MAX_FILE`) fits with every sign escaped
+MOST_DROPPED = 2**25  # bytes of a larger one that are read, so that its client sees the answer
 BODY_SECONDS = 10.0  # for it to arrive
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HEADERS = {
@@ -82,22 +83,25 @@ async def _body(headers: dict[str, str], receive: Receive) -> bytes | None:
     """Return the whole body, or None if the client has gone."""
     too_large = RefusedError(413, f"the request is too large; at most {MAX_BYTES} bytes.")
     length = headers.get("content-length", "0")
-    if len(length) > 12 or (length.isdigit() and int(length) > MAX_BYTES):
+    if len(length) > 12 or (length.isdigit() and int(length) > MOST_DROPPED):
         raise too_large
-    body = bytearray()
+    body, size = bytearray(), 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
-                body += message.get("body", b"")
-                if len(body) > MAX_BYTES:
-                    raise too_large
-                if not message.get("more_body"):
+                piece = message.get("body", b"")
+                size += len(piece)
+                if size <= MAX_BYTES:
+                    body += piece
+                if size > MOST_DROPPED or not message.get("more_body"):
                     break
     except TimeoutError:
         raise RefusedError(408, f"the request did not arrive within {BODY_SECONDS:.0f} s.") from None
+    if size > MAX_BYTES:
+        raise too_large
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -158,6 +162,12 @@ class Patient(H11Protocol):
             for event in (response, h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def shutdown(self) -> None:
+        """Let what is asked already be answered; a request that is still arriving is not waited for."""
+        super().shutdown()
+        if self.cycle is not None and not self.cycle.response_complete and self.cycle.more_body:
+            self.transport.close()
 
     def _look(self, before: object) -> None:
         # Between two looks an open connection has begun a request, or is answering one, or is of no use:

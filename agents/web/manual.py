@@ -34,7 +34,11 @@ def about(preset: Preset) -> str:
 def source(preset: Preset) -> str:
     """Return where a preset's rules come from, for who wants to look them up."""
     kind, _, rest = preset.source.partition(" ")
-    return f"rule sheet {rest}, quoted in RULES.md" if kind == "sheet" else preset.source
+    return (
+        f"rules of a game box, quoted in kalah_env/RULES.md (sheet {rest})"
+        if kind == "sheet"
+        else preset.source
+    )
 
 
 def _sowing(rules: Rules) -> list[str]:

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 MAX_MOVES = 2000  # of a game in one request
+MAX_FILE = 60_000  # bytes
 MAX_SECONDS = 10.0  # of an analysis; agents are held to as much
 
 Text = Annotated[str, Field(max_length=5000)]
+Spec = Annotated[str, Field(max_length=200)]  # of an agent
 Move = Annotated[str, Field(max_length=8)]
 
 
@@ -33,15 +35,22 @@ class ThinkIn(Asked):
     """A game, and who chooses its next move: a level or an agent's text; same seed, same move."""
 
     game: GameIn
-    agent: Annotated[str, Field(max_length=200)]
+    agent: Spec
     seed: int = Field(default=0, ge=0, lt=2**31)
+
+
+class AgentIn(Asked):
+    """An agent that is to play games of these rules."""
+
+    rules: Text
+    agent: Spec
 
 
 class AnalysisIn(Asked):
     """A game whose position is to be analysed, and for how long."""
 
     game: GameIn
-    seconds: float = Field(default=1.0, ge=0.05, le=MAX_SECONDS)
+    seconds: float = Field(default=1.0, ge=0.05, le=MAX_SECONDS, allow_inf_nan=False)
 
 
 class Told(Asked):
@@ -51,11 +60,19 @@ class Told(Asked):
     comments: dict[int, Text] = {}
 
 
+class Seats(Asked):
+    """Who plays for who began at South's side, and at North's: human, a level or an agent's text."""
+
+    south: Spec
+    north: Spec
+
+
 class SaveIn(Asked):
-    """A game to be written down."""
+    """A game to be written down; seats: who plays it on, where it is not left as it was told."""
 
     game: GameIn
     told: Told = Told()
+    seats: Seats | None = None
 
 
 class BoardIn(Asked):
@@ -69,7 +86,7 @@ class BoardIn(Asked):
 class LoadIn(Asked):
     """A file of games, as text or JSON lines."""
 
-    text: Annotated[str, Field(max_length=60_000)]
+    text: Annotated[str, Field(max_length=MAX_FILE)]
 
 
 class Problem(BaseModel):
@@ -106,6 +123,7 @@ class Setup(BaseModel):
     agents: list[str] = Field(description="forms of agents' texts that are allowed here")
     most_pits: int
     most_seeds: int
+    most_bytes: int = Field(description="of a file that is loaded")
 
 
 class Cell(BaseModel):
@@ -179,6 +197,12 @@ class Thought(BaseModel):
     move: str
     agent: str
     seconds: float = Field(description="of thinking; the wait for a thread is not counted")
+
+
+class AgentOut(BaseModel):
+    """An agent that can play."""
+
+    agent: str
 
 
 class Worth(BaseModel):

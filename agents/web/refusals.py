@@ -36,7 +36,7 @@ SENTENCES: dict[str, Sentence] = {
     "int_parsing": lambda given, limits: f"{show(given)} is not a number; {_WHOLE}",
     "int_parsing_size": lambda given, limits: f"{show(given)} is too large; {_WHOLE}",
     "int_from_float": lambda given, limits: f"{show(given)} is not a whole number; {_WHOLE}",
-    "finite_number": lambda given, limits: f"{show(given)} is not a finite number; {_WHOLE}",
+    "finite_number": lambda given, limits: f"{show(given)} is not a finite number; give one such as 1",
     "float_type": lambda given, limits: f"{show(given)} is not a number; {_NUMBER}",
     "float_parsing": lambda given, limits: f"{show(given)} is not a number; {_NUMBER}",
     "greater_than_equal": lambda given, limits: f"{show(given)} is too small; give at least {limits['ge']}",
@@ -51,6 +51,8 @@ def say_invalid(errors: Sequence[Any]) -> str:
     kind, given = first["type"], first.get("input")
     if kind == "missing" and first["loc"] == ("body",):
         return f"the request is empty; {_OBJECT}."
+    if isinstance(given, bytes):  # never taken for JSON, whatever it holds
+        return "the request is not marked as JSON; send it with the header Content-Type: application/json."
     place = (
         "" if kind == "json_invalid" else _place(first["loc"])
     )  # of broken JSON it is a character's number

@@ -24,13 +24,13 @@ from agents.web import models
 from agents.web.guard import LOOPBACK, Guard, Patient
 from agents.web.manual import about, source
 from agents.web.refusals import say_http, say_invalid
-from agents.web.thinking import FORMS, PATIENCE, BusyError, LateError, Thinking, safe_spec
+from agents.web.thinking import FORMS, PATIENCE, BusyError, EndingError, LateError, Thinking, safe_spec
 from agents.web.views import analysis_of, game_of, games_in, position_of, saved, view_of
 from kalah_env import __version__
 from kalah_env.errors import KalahError
 from kalah_env.options import BY_NAME
 from kalah_env.presets import PRESETS
-from kalah_env.rules import preset_rules
+from kalah_env.rules import parse_rules, preset_rules
 
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -94,6 +94,14 @@ def _add_thinking(app: FastAPI, thinking: Thinking) -> None:
         )
         return models.Thought(move=chosen.move, agent=asked.agent, seconds=round(chosen.seconds, 3))
 
+    @app.post("/api/agent")
+    async def agent(asked: models.AgentIn, request: Request) -> models.AgentOut:
+        """Say whether an agent may be asked here and can play the rules: an error if not."""
+        safe_spec(asked.agent)
+        rules = parse_rules(asked.rules)
+        await thinking.run(lambda: thinking.check(asked.agent, rules), request.is_disconnected)
+        return models.AgentOut(agent=asked.agent)
+
     @app.post("/api/analysis")
     async def analysis(asked: models.AnalysisIn, request: Request) -> models.AnalysisOut:
         """Return what every move is worth: exact where it can be proved in the time, else estimated."""
@@ -120,6 +128,7 @@ def _setup() -> models.Setup:
         agents=list(FORMS),
         most_pits=int(most["pits"]),
         most_seeds=int(most["seeds"]),
+        most_bytes=models.MAX_FILE,
     )
 
 
@@ -139,6 +148,7 @@ def _add_errors(app: FastAPI) -> None:
     add(RequestValidationError, 422, lambda error: say_invalid(error.errors()))
     add(ValidationError, 422, lambda error: say_invalid(error.errors()))
     add(BusyError, 503, lambda _: "too many games are waiting for a move here; try again in a few seconds.")
+    add(EndingError, 503, lambda _: "the server is ending.")
     add(
         LateError,
         504,
@@ -173,16 +183,30 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+class Server(uvicorn.Server):
+    """uvicorn's server of the application, which first ends what is thought about: who asked is answered."""
+
+    def __init__(self, thinking: Thinking, *, local: bool = True) -> None:
+        app = create_app(local=local, thinking=thinking)
+        # Warnings would be of single requests, and their clients are told already.
+        config = uvicorn.Config(
+            app, http=Patient, ws="none", lifespan="off", log_level="error", timeout_graceful_shutdown=1
+        )
+        super().__init__(config)
+        self.thinking = thinking
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End: what is asked and thought about, then the connections."""
+        self.thinking.close()
+        await super().shutdown(sockets)
+
+
 def run(listener: socket.socket, host: str, ready: Callable[[], None]) -> bool:
     """Serve until Ctrl-C; say whether something is still being thought about. `ready()` once it answers."""
     thinking = Thinking()
-    app = create_app(local=host in LOOPBACK, thinking=thinking)
+    server = Server(thinking, local=host in LOOPBACK)
     view_of(game_of(models.GameIn(moves=["1"])))  # compiles, so that no click has to wait for it
     thinking.pool.submit(thinking.warm)
-    config = uvicorn.Config(
-        app, http=Patient, ws="none", lifespan="off", log_level="warning", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
     try:
         ready()
         server.run(sockets=[listener])

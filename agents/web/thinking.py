@@ -9,6 +9,7 @@ lent to one thread at a time; only so many are kept, so memory stays flat. Not f
 
 import asyncio
 import os
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -26,7 +27,7 @@ from kalah_env import text
 from kalah_env.errors import KalahError
 from kalah_env.game import Game
 from kalah_env.resources import resource_dir
-from kalah_env.rules import parse_rules, rules_hash
+from kalah_env.rules import Rules, parse_rules, rules_hash
 
 MEMORY = 64  # MiB of a solver's table
 KEPT = 3  # agents and analysts that wait for their next request
@@ -45,6 +46,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "onnx": {"sims": 1000},
 }
 ADDED = {"perfect": f"ms={MOST_MS},memory={MEMORY}", "bot": f"memory={MEMORY}"}
+OFFERED = tuple(dict.fromkeys((*LEVELS, *LIMITS)))  # a level is named like an agent
 FORMS = (
     *LEVELS,
     "random",
@@ -62,6 +64,10 @@ class BusyError(Exception):
     """Too many requests are thinking; try again later."""
 
 
+class EndingError(Exception):
+    """The server ends, and with it what is thought about."""
+
+
 class LateError(Exception):
     """There was no answer in time."""
 
@@ -75,7 +81,7 @@ def safe_spec(asked: str) -> str:
     """Return the text of an agent that a request may use; `KalahError` says what it may not."""
     name, colon, rest = agent_of(asked.strip()).partition(":")
     if name not in LIMITS:
-        raise KalahError(f"agent {asked!r} is not offered here; there are {', '.join((*LEVELS, *LIMITS))}.")
+        raise KalahError(f"agent {asked!r} is not offered here; there are {', '.join(OFFERED)}.")
     items = []
     for item in rest.split(",") if colon else []:
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -84,10 +90,9 @@ def safe_spec(asked: str) -> str:
         elif key not in LIMITS[name]:
             allowed = ", ".join(f"{key}=" for key in LIMITS[name]) or "nothing"
             raise KalahError(f"agent {asked!r}: {key!r} cannot be set here; what can be set is {allowed}.")
-        elif not (value.isascii() and value.isdigit() and len(value) < 12 and int(value) > 0):
-            raise KalahError(f"agent {asked!r}: {key}={value} is not a whole number above 0.")
-        elif int(value) > LIMITS[name][key]:
-            raise KalahError(f"agent {asked!r}: {key} is at most {LIMITS[name][key]} here.")
+        elif not (value.isascii() and value.isdigit() and 0 < int(value) <= LIMITS[name][key]):
+            most = LIMITS[name][key]
+            raise KalahError(f"agent {asked!r}: {key}={value} is not a whole number from 1 to {most}.")
         else:
             items.append(f"{key}={int(value)}")
     if name in ADDED:
@@ -119,6 +124,8 @@ class Thinking:
         self.pool = ThreadPoolExecutor(threads, "thinking")
         self.most = threads + queue
         self.asked = 0  # jobs that wait or run
+        self.ending = False
+        self._halts: set[Halt] = set()  # of those jobs
         self._kept: list[tuple[tuple[str, str], Any]] = []  # the one used last at the end
         self._lock = threading.Lock()
 
@@ -133,6 +140,13 @@ class Thinking:
                 return _act(agent, game)
         # Made anew: what it did before must not change what it does now.
         return _act(make_agent(spec, (seed + 7919 * len(game.plies)) % 2**31), game)
+
+    def check(self, asked: str, rules: Rules) -> None:
+        """Raise `KalahError` unless a request may use the agent and it can play the rules: a quick move."""
+        short = re.sub(r"\b(depth|nodes|ms|sims)=\d+", r"\1=1", safe_spec(asked))
+        game = Game(rules)
+        if game.running:
+            _act(make_agent(short, 0), game)
 
     def analyse(self, game: Game, seconds: float) -> Any:
         """Return the `Analysis` of the position."""
@@ -170,29 +184,38 @@ class Thinking:
 
     async def run(self, job: Callable[[], Any], gone: Callable[[], Awaitable[bool]]) -> Any:
         """Return what a job answers; it ends, or never begins, once `gone()` says that nobody waits."""
+        if self.ending:
+            raise EndingError
         if self.asked >= self.most:
             raise BusyError
         self.asked += 1
         halt = Halt()
+        self._halts.add(halt)
         future = self.pool.submit(halt.run, job)
         future.add_done_callback(self._done)
         waiting = asyncio.wrap_future(future)
         deadline = time.monotonic() + PATIENCE
         try:
-            while not (await asyncio.wait({waiting}, timeout=0.25))[0]:
+            while not (await asyncio.wait({waiting}, timeout=0.25))[0] and not self.ending:
                 if time.monotonic() > deadline or await gone():
                     raise LateError
+            if self.ending:
+                raise EndingError
             return waiting.result()
         finally:
             waiting.cancel()  # in the queue it is not begun
             halt.wish()
+            self._halts.discard(halt)
 
     def _done(self, _: Any) -> None:
         with self._lock:
             self.asked -= 1
 
     def close(self) -> bool:
-        """Begin no further job; say whether one is still running."""
+        """End what is thought about, begin no further job; say whether one is still running."""
+        self.ending = True
+        for halt in list(self._halts):
+            halt.wish()
         self.pool.shutdown(wait=False, cancel_futures=True)
         return self.asked > 0
 

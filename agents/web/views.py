@@ -7,6 +7,7 @@ agents (`thinking.py`) and no HTTP (`server.py`).
 import numpy as np
 
 from agents.analysis import Analysis, MoveValue, say_value
+from agents.levels import name_of
 from agents.web import models
 from agents.web.manual import manual
 from agents.web.sowing import steps_of
@@ -109,7 +110,13 @@ def saved(asked: models.SaveIn) -> models.Saved:
     """Return a game as it is written to a file, in both forms."""
     record, told = game_of(asked.game).record(), asked.told
     comments = {number: comment for number, comment in told.comments.items() if number <= len(record.moves)}
-    game = GameText(record, told.tags, comments)
+    tags = dict(told.tags)
+    if asked.seats:
+        tags |= {
+            side: name_of(seat, tags.get(side))
+            for side, seat in zip(NAMES, (asked.seats.south, asked.seats.north), strict=True)
+        }
+    game = GameText(record, tags, comments)
     return models.Saved(text=format_game(game), record=format_json(game))
 
 
@@ -134,7 +141,7 @@ def analysis_of(rules: Rules, found: Analysis) -> models.AnalysisOut:
     moves = [
         models.Worth(
             move=one.move,
-            margin=one.margin,
+            margin=one.margin + 0.0,  # no negative zero
             exact=one.exact,
             badge=_badge(rules, one),
             words=say_value(rules, one),

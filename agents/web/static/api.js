@@ -36,5 +36,6 @@ export async function think(record, agent, seed, signal) {
 
 export const analyse = (record, seconds, signal) => call("analysis", { game: record, seconds }, signal);
 export const load = (text) => call("load", { text });
-export const save = (record, told) => call("save", { game: record, told });
+export const agent = (rules, text, signal) => call("agent", { rules, agent: text }, signal);
+export const save = (record, told, seats) => call("save", { game: record, told, seats });
 export const position = (rules, board, side) => call("position", { rules, board, side });

@@ -150,7 +150,7 @@ export class Board {
       cell.worth.replaceChildren(...mine.map((worth) => {
         const badge = document.createElement("b");
         badge.textContent = `${TURNS[worth.turn]}${worth.badge}`;
-        badge.className = `${worth.exact ? "exact" : "guess"}${worth.best ? " best" : ""}`;
+        badge.className = [worth.exact ? "exact" : "guess", worth.margin < 0 && "loses", worth.best && "best"].filter(Boolean).join(" ");
         return badge;
       }));
       const longest = Math.max(1, ...[...cell.worth.children].map((badge) => badge.textContent.length));

@@ -9,6 +9,7 @@ import { Seats } from "./seats.js";
 import { HUMAN, Table } from "./table.js";
 
 const find = (id) => document.getElementById(id);
+const PARTS = ["rules", "start", "moves", "south", "north"]; // of a link
 const table = new Table({ shown, thinking, failed });
 const board = new Board(find("board"), choosePit);
 const motion = new Motion(board);
@@ -40,10 +41,11 @@ async function shown(view, made) {
   share.show(view);
   if (!made) setup.show(view);
   find("rules-line").textContent = view.rules;
-  find("said").textContent = [made && last?.words, view.words].filter(Boolean).join(" ");
+  const waits = table.mover !== null && !table.humansTurn && !table.auto;
+  find("said").textContent = [made && last?.words, view.words, waits && "Press Auto or Step."].filter(Boolean).join(" ");
   offerSwap(view);
   controls();
-  history.replaceState(null, "", link());
+  history.replaceState({ told: table.told, played: table.played, auto: table.auto }, "", link()); // a reload keeps the state, too
 }
 
 // North sits below where only North is played by a human.
@@ -137,11 +139,29 @@ function link() {
   return `${location.origin}${location.pathname}#${parts}`;
 }
 
-function open() {
+// Open the game of the address; what cannot be opened leaves the old one as it is, and it is said why.
+async function open() {
+  const { seats: before } = table;
+  if (await openGame()) return;
+  const why = find("error").textContent;
+  table.seats = before;
+  if (!table.view) await table.begin({ rules: "kalah" });
+  failed(new Error(`The link cannot be opened: ${why}`));
+}
+
+async function openGame() {
   const parts = new URLSearchParams(location.hash.slice(1));
-  table.seats = [parts.get("south") || HUMAN, parts.get("north") || "medium"];
+  const strange = [...parts.keys()].find((key) => !PARTS.includes(key));
+  if (strange !== undefined) {
+    failed(new Error(`“${strange}” is none of its parts, which are ${PARTS.join(", ")}.`));
+    return false;
+  }
+  const rules = parts.get("rules") || "kalah";
+  const sitting = [parts.get("south") || HUMAN, parts.get("north") || "medium"];
+  for (const agent of sitting) if (!await table.canPlay(agent, rules)) return false;
+  table.seats = sitting;
   const made = (parts.get("moves") ?? "").split(" ").filter(Boolean);
-  return table.begin({ rules: parts.get("rules") || "kalah", start: parts.get("start"), moves: made });
+  return table.begin({ rules, start: parts.get("start"), moves: made }, history.state ?? {});
 }
 
 function listenToButtons() {
@@ -163,16 +183,13 @@ async function start() {
   const agents = Object.assign(document.createElement("datalist"), { id: "agents" });
   agents.append(...found.agents.map((form) => new Option(form)));
   document.body.append(agents);
+  table.levels = found.levels.map((level) => level.name);
   seats = new Seats(found, (player, agent) => table.sit(player, agent));
   setup = new Setup(found, (record) => table.begin(record));
   moves = new Moves((count) => table.goTo(count));
-  share = new Share(table, link, failed);
+  share = new Share(found.most_bytes, table, link, failed);
   listenToButtons();
-  if (!await open()) {
-    const why = find("error").textContent; // of a link that cannot be opened: it stays to be read
-    await table.begin({ rules: "kalah" });
-    failed(new Error(`The link cannot be opened: ${why}`));
-  }
+  await open();
   document.body.dataset.ready = "true";
 }
 

@@ -76,8 +76,9 @@ export class Moves {
 }
 
 export class Share {
-  // table: whose game is shared; link(): its address; failed(error) tells what went wrong.
-  constructor(table, link, failed) {
+  // mostBytes: of a file; table: whose game is shared; link(): its address; failed(error) tells what went wrong.
+  constructor(mostBytes, table, link, failed) {
+    this.mostBytes = mostBytes;
     this.table = table;
     this.failed = failed;
     this.editor = new Editor((position) => this.begin(position));
@@ -141,7 +142,7 @@ export class Share {
     find("file").value = "";
     if (!file) return;
     try {
-      const { games } = await api.load(await file.text());
+      const { games } = await api.load(await this.read(file));
       this.file = file.name;
       this.games = games;
       find("games").replaceChildren(...games.map((game, i) => new Option(`${i + 1}. ${game.words}`, i)));
@@ -152,12 +153,24 @@ export class Share {
     }
   }
 
+  async read(file) {
+    if (file.size > this.mostBytes) {
+      const [size, most] = [file.size, this.mostBytes].map((bytes) => bytes.toLocaleString("en"));
+      throw new Error(`${file.name} holds ${size} bytes; at most ${most} can be loaded here. Split it into smaller files.`);
+    }
+    const bytes = await file.arrayBuffer();
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      throw new Error(`${file.name} is not a text in UTF-8.`);
+    }
+  }
+
   // Open a game of the file.
   async choose(number) {
     const { game, told, words } = this.games[number];
-    if (!await this.table.begin(game, { auto: false, told })) return;
-    const waits = this.table.mover !== null && !this.table.humansTurn;
+    if (!await this.table.begin(game, { auto: false, told, played: false })) return;
     const which = this.games.length > 1 ? `Game ${number + 1} of ${this.games.length} in ${this.file}` : this.file;
-    this.say(`${which}: ${words}.${waits ? " An agent is to move: press Auto or Step." : ""}`);
+    this.say(`${which}: ${words}.`);
   }
 }

@@ -4,15 +4,18 @@
 import * as api from "./api.js";
 
 export const HUMAN = "human";
+const NOTHING = { tags: {}, comments: {} };
 
 export class Table {
   // on: {shown(view, made), thinking(player | null), failed(error)}; shown is awaited.
   constructor(on) {
     this.on = on;
     this.record = { rules: "kalah", start: null, moves: [] };
-    this.told = null; // what a loaded file says of the game, as long as nobody plays on
+    this.told = NOTHING; // what a loaded file says of the game
+    this.played = true; // somebody here has played it, or played it on
     this.undone = [];
     this.seats = [HUMAN, "medium"];
+    this.levels = [];
     this.seed = Math.floor(Math.random() * 2 ** 31);
     this.auto = true; // agents go on by themselves
     this.turn = 0; // whatever was begun in an earlier turn is forgotten, and the server told so
@@ -25,13 +28,14 @@ export class Table {
   get hasHuman() { return this.seats.includes(HUMAN); }
 
   // Begin a game: {rules, start, moves}. What cannot begin leaves the old one as it is.
-  async begin(record, { auto = this.hasHuman, undone = [], told = null } = {}) {
+  async begin(record, { auto = this.hasHuman, undone = [], told = NOTHING, played = true } = {}) {
     const turn = this.next();
     const asked = { rules: record.rules, start: record.start || null, moves: record.moves ?? [] };
     const view = await this.ask((signal) => api.game(asked, signal), turn);
     if (!view) return false;
     this.undone = undone;
     this.told = told;
+    this.played = played;
     this.auto = auto;
     await this.accept(view, false, turn);
     return true;
@@ -67,9 +71,20 @@ export class Table {
   async play(move, turn = this.next()) {
     const view = await this.ask((signal) => api.game({ ...this.record, moves: [...this.record.moves, move] }, signal), turn);
     if (!view) return;
-    this.undone = this.undone[0] === move ? this.undone.slice(1) : [];
-    this.told = null;
+    if (this.undone[0] === move) {
+      this.undone = this.undone.slice(1);
+    } else {
+      this.undone = [];
+      this.forget(this.record.moves.length);
+    }
+    this.played = true;
     await this.accept(view, true, turn);
+  }
+
+  // Other moves take the place of those behind the first `count`, and what was said of them is gone.
+  forget(count) {
+    const comments = Object.entries(this.told.comments).filter(([number]) => number <= count);
+    this.told = { ...this.told, comments: Object.fromEntries(comments) };
   }
 
   // A human's move: agents answer it.
@@ -105,8 +120,15 @@ export class Table {
     if (auto) await this.think();
   }
 
-  // Who sits for a player has changed.
+  // Whether an agent can play; the server knows. Levels are its own.
+  async canPlay(agent, rules) {
+    if (agent === HUMAN || this.levels.includes(agent)) return true;
+    return Boolean(await this.ask((signal) => api.agent(rules, agent, signal), this.turn));
+  }
+
+  // Another player is chosen for a seat; one who cannot play leaves the old one there.
   async sit(player, agent) {
+    if (!await this.canPlay(agent, this.record.rules)) return;
     this.seats[player] = agent;
     await this.setAuto(this.hasHuman);
   }
@@ -115,8 +137,8 @@ export class Table {
   goTo(count) {
     const all = [...this.record.moves, ...this.undone];
     if (count < 0 || count > all.length) return Promise.resolve(false);
-    const { told } = this;
-    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count), told });
+    const { told, played } = this;
+    return this.begin({ ...this.record, moves: all.slice(0, count) }, { auto: false, undone: all.slice(count), told, played });
   }
 
   // Back to where a human was to move, or by one move where none plays.
@@ -143,8 +165,8 @@ export class Table {
 
   // The game as a file holds it, in both forms.
   save() {
-    const [South, North] = this.seats;
-    return api.save(this.record, this.told ?? { tags: { South, North } });
+    const [south, north] = this.seats;
+    return api.save(this.record, this.told, this.played ? { south, north } : null);
   }
 
   analyse(seconds) {
