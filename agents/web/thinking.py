@@ -9,7 +9,6 @@ lent to one thread at a time; only so many are kept, so memory stays flat. Not f
 
 import asyncio
 import os
-import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from agents.analysis import Analyst
-from agents.base import Agent, make_agent
+from agents.base import Agent, check_plays, make_agent
 from agents.halt import Halt, HaltedError
 from agents.levels import LEVELS, agent_of
 from agents.nets import ONNX
@@ -142,11 +141,8 @@ class Thinking:
         return _act(make_agent(spec, (seed + 7919 * len(game.plies)) % 2**31), game)
 
     def check(self, asked: str, rules: Rules) -> None:
-        """Raise `KalahError` unless a request may use the agent and it can play the rules: a quick move."""
-        short = re.sub(r"\b(depth|nodes|ms|sims)=\d+", r"\1=1", safe_spec(asked))
-        game = Game(rules)
-        if game.running:
-            _act(make_agent(short, 0), game)
+        """Raise `KalahError` unless a request may use the agent and it can play the rules."""
+        check_plays(make_agent(safe_spec(asked), 0), rules)
 
     def analyse(self, game: Game, seconds: float) -> Any:
         """Return the `Analysis` of the position."""
