@@ -11,7 +11,7 @@ from typing import TextIO
 
 from agents.analysis import Analyst, say_value
 from agents.base import Agent, check_plays
-from agents.levels import HUMAN, agent_of, seat_of
+from agents.levels import HUMAN, name_of
 from agents.saved import load_game, save_game
 from kalah_env import text
 from kalah_env.errors import KalahError
@@ -154,13 +154,10 @@ class _Table:
 
     def name(self, player: int) -> str:
         """Return a player's name: that of the game's tag where it fits who plays."""
-        agent, tag = self.players[player], self.game.tags.get(SEATS[player])
-        if agent is None:
-            if tag and seat_of(tag) is None:
-                return tag
-            both = self.game.rules.pie and self.players == [None, None]
-            return f"{HUMAN} {player + 1}" if both else HUMAN  # whom else would a swap confuse
-        return tag if tag and agent_of(tag) == agent.spec else agent.spec
+        agent = self.players[player]
+        name = name_of(HUMAN if agent is None else agent.spec, self.game.tags.get(SEATS[player]))
+        both = self.game.rules.pie and self.players == [None, None]  # whom a swap would confuse
+        return f"{HUMAN} {player + 1}" if name == HUMAN and both else name
 
     def who(self, side: int) -> str:
         """Return who sits at a side now."""
