@@ -135,7 +135,7 @@ def test_options_of_one_bench_are_refused_by_the_others(
     asked = []
     monkeypatch.setattr(bench_search, "bench_search", lambda *a, **b: asked.append((a, b)) or {})
     assert main(["bench", "search", "--sims", "8,16", "--json"]) == 0
-    assert asked == [((5,), {"width": 256, "blocks": 4, "games": 1024, "sims": [8, 16]})]
+    assert asked == [((5,), {"width": 320, "blocks": 3, "games": 1024, "sims": [8, 16]})]
     for words, option in (
         (["env", "--width", "64"], "--width"),
         (["search", "--all-presets"], "--all-presets"),

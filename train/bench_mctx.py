@@ -17,13 +17,14 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 
-from agents.encoding import COUNT_CLASSES
+from agents.encoding import COUNT_CLASSES, MOVE_CLASSES
+from agents.mcts import SearchConfig
 from agents.network import KalahNet
 from kalah_env import batch
 from kalah_env.rules import Rules
 from train.bench import Work
 
-PITS, SIGN_WEIGHT = 6, 0.5
+PITS, SIGN_WEIGHT = 6, SearchConfig().sign_weight
 _RING = jnp.arange(2 * PITS + 1)  # where seeds fall: all but the other store
 
 
@@ -54,12 +55,26 @@ def play(board: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array, jax
     return board, (last == PITS) & ~ended, ended
 
 
+def move_classes(board: jax.Array) -> jax.Array:
+    """Return the classes (6,) of what the mover's moves bring on one board (14,), as in `encoding.py`."""
+
+    def move_class(action: jax.Array) -> jax.Array:
+        moved, again, _ = play(board, action)
+        gained = jnp.minimum(moved[PITS] - board[PITS], MOVE_CLASSES - 2)
+        return jnp.where(board[action] > 0, jnp.where(again, 0, 1 + gained), -1)
+
+    return jax.vmap(move_class)(jnp.arange(PITS))
+
+
 def features(boards: jax.Array) -> jax.Array:
     """Return what `encoding.encode` returns for boards (B, 14) in midgame."""
     counts = jnp.concatenate([boards[:, :PITS], boards[:, PITS + 1 : -1]], 1)
     one_hot = jax.nn.one_hot(jnp.minimum(counts, COUNT_CLASSES - 1), COUNT_CLASSES).reshape(len(boards), -1)
+    kinds = jax.vmap(move_classes)
+    kinds = jnp.concatenate([kinds(boards), kinds(jnp.roll(boards, PITS + 1, axis=1))], 1)
+    moves = jax.nn.one_hot(kinds, MOVE_CLASSES).reshape(len(boards), -1)  # zeros for a class of -1
     stores = jnp.stack([boards[:, PITS], boards[:, -1], counts.sum(1)], 1) / boards.sum(1, keepdims=True)
-    return jnp.concatenate([one_hot, counts / COUNT_CLASSES, stores, jnp.zeros((len(boards), 2))], 1)
+    return jnp.concatenate([one_hot, moves, counts / COUNT_CLASSES, stores, jnp.zeros((len(boards), 2))], 1)
 
 
 def weights(net: KalahNet) -> dict[str, jax.Array]:

@@ -13,7 +13,7 @@ EXAMPLE = "kalah bench env --all-presets --json"
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "env": {"all_presets": False},
     "solver": {},
-    "search": {"width": 256, "blocks": 4, "games": 1024, "sims": [32, 64]},
+    "search": {"width": 320, "blocks": 3, "games": 1024, "sims": [32, 64]},
     "train": {"config": "configs/quick.yaml"},
 }
 
@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-presets", action="store_true", default=None, help="env: random games of every preset too"
     )
-    parser.add_argument("--width", type=whole(8, 4096), metavar="N", help="search: the network's width (256)")
-    parser.add_argument("--blocks", type=whole(0, 64), metavar="N", help="search: its blocks (4)")
+    parser.add_argument("--width", type=whole(8, 4096), metavar="N", help="search: the network's width (320)")
+    parser.add_argument("--blocks", type=whole(0, 64), metavar="N", help="search: its blocks (3)")
     parser.add_argument("--games", type=whole(1, 65536), metavar="N", help="search: positions at once (1024)")
     parser.add_argument("--sims", type=_several, metavar="N,N", help="search: simulations (32,64)")
     parser.add_argument("--config", metavar="FILE", help="train: the config (configs/quick.yaml)")
