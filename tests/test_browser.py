@@ -11,15 +11,13 @@ import pytest
 
 pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
 
-from browsing import find_chromium
+import pages
 from pages import HUMANS, THREE, board, open_game, sow
 from playwright.sync_api import Page, expect
 
 pytest_plugins = "pages"
 
-pytestmark = pytest.mark.skipif(
-    find_chromium() is None, reason="no Chromium: install one, or name it by KALAH_CHROMIUM"
-)
+pytestmark = pages.NEEDS_CHROMIUM
 
 
 def test_a_whole_game_by_mouse(page: Page, url: str):

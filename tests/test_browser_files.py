@@ -7,15 +7,13 @@ import pytest
 
 pytest.importorskip("playwright", reason="Playwright is not installed (extra dev)")
 
-from browsing import find_chromium
+import pages
 from pages import HUMANS, SMALL, THREE, open_game, sow
 from playwright.sync_api import Page, expect
 
 pytest_plugins = "pages"
 
-pytestmark = pytest.mark.skipif(
-    find_chromium() is None, reason="no Chromium: install one, or name it by KALAH_CHROMIUM"
-)
+pytestmark = pages.NEEDS_CHROMIUM
 
 
 def test_download_and_load(page: Page, url: str, tmp_path: Path):
