@@ -48,13 +48,13 @@ def test_arms_get_equal_time_and_are_not_run_twice(
     )
     monkeypatch.setattr(ablation, "SUITE", "kalah-3x3/tune")
     out = tmp_path / "out.jsonl"
-    arguments = ["ablation", str(out), "--minutes", "0.05", "--seeds", "3", "--arms"]
-    for arms in (["base"], ["base", "more"]):
-        monkeypatch.setattr(sys, "argv", [*arguments, *arms])
+    arguments = ["ablation", str(out), "--minutes", "0.05", "--seeds"]
+    for asked in (["3", "--arms", "base"], ["3"], ["4", "--arms", "base"]):
+        monkeypatch.setattr(sys, "argv", [*arguments, *asked])
         ablation.main()
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(row["arm"], row["seed"]) for row in rows] == [("base", 3), ("more", 3)]
-    assert rows[0]["iterations"] > rows[1]["iterations"]
+    assert [(row["arm"], row["seed"]) for row in rows] == [("base", 3), ("more", 3), ("base", 4)]
+    assert rows[0]["iterations"] == rows[2]["iterations"] > rows[1]["iterations"]
     for row in rows:
         assert row["cpu_seconds"] < 15
         for name in ("raw", "64"):

@@ -40,10 +40,8 @@ ARMS: dict[str, list[str]] = {
     "window of 50,000 rows": ["replay.window=50000"],
     "window of all rows": ["replay.window=100000000", "replay.share=1.0"],
     "no endgame table": ["selfplay.endgame=0"],
-    "no random openings": ["selfplay.random_plies=0"],
-    "no forks": ["selfplay.fork=0.0"],
+    "no random openings, no forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
     "AdamW alone": ["learner.optimiser=adamw", "learner.weight_decay=0.0001"],
-    "neither openings nor forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
 }
 AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
 WARM_UP, MEASURED = 2, 4  # iterations: compiling and filling the window, and those that are timed
@@ -64,12 +62,11 @@ def iterations_in(config: TrainConfig, folder: Path, seconds: float) -> int:
     return max(1, math.floor(seconds / each))
 
 
-def run_arm(arm: str, seed: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Train and grade one arm with one seed; return its row."""
+def run_arm(arm: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
+    """Train one arm with one seed for `count` iterations, and grade it; return its row."""
     overrides = [*ARMS[arm], f"seed={seed}"]
-    config = load_config(BASE, overrides)
-    count = iterations_in(config, folder, seconds)
     config = load_config(BASE, [*overrides, f"iterations={count}"])
+    shutil.rmtree(folder, ignore_errors=True)  # of an arm that was cut short
     began = time.process_time()
     last = train(config, folder, resume=False, quiet=True)
     spent = time.process_time() - began
@@ -122,12 +119,17 @@ def main() -> None:
     rows = [json.loads(line) for line in lines]
     if arguments.table:
         table(rows)
+        return
+    counts = {row["arm"]: row["iterations"] for row in rows}
     done = {(row["arm"], row["seed"]) for row in rows}
     for seed in arguments.seeds:
         for arm in arguments.arms:
-            if (arm, seed) not in done and not arguments.table:
+            if (arm, seed) not in done:
                 folder = Path("runs") / f"ablation-{list(ARMS).index(arm)}-{seed}"
-                row = run_arm(arm, seed, 60 * arguments.minutes, folder)
+                if arm not in counts:
+                    base = load_config(BASE, ARMS[arm])
+                    counts[arm] = iterations_in(base, folder, 60 * arguments.minutes)
+                row = run_arm(arm, seed, counts[arm], folder)
                 print(json.dumps(row), flush=True)
                 with arguments.out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
