@@ -22,6 +22,7 @@ __all__ = [
     "check_plays",
     "check_range",
     "check_running",
+    "check_states",
     "make_agent",
     "make_rng",
 ]
@@ -41,14 +42,23 @@ def make_rng(seed: int | None) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def check_running(rules: Rules, states: np.ndarray) -> None:
-    """Raise a `KalahError` unless `states` are running positions of these rules: (B, S)."""
+def check_states(what: str, rules: Rules, states: np.ndarray) -> None:
+    """Raise a `KalahError` unless `states` are positions of these rules: (B, S) int16; `what` asks."""
     size = batch.state_size(rules)
-    if states.ndim != 2 or states.shape[1] != size:
-        raise KalahError(f"agent: positions have the shape {states.shape}; these rules need (B, {size}).")
+    if not isinstance(states, np.ndarray) or states.ndim != 2 or states.shape[1] != size:
+        given = getattr(states, "shape", None)
+        shape = f"have the shape {given}" if given is not None else f"are a {type(states).__name__}"
+        raise KalahError(f"{what}: positions {shape}; these rules need an array (B, {size}) of int16.")
+    if states.dtype != np.int16:
+        raise KalahError(f"{what}: positions are {states.dtype}; give int16, as `batch.new_games` does.")
+
+
+def check_running(rules: Rules, states: np.ndarray, what: str = "agent") -> None:
+    """Raise a `KalahError` unless `states` are running positions of these rules: (B, S) int16."""
+    check_states(what, rules, states)
     ended = np.flatnonzero(batch.statuses(rules, states) != engine.RUNNING)
     if len(ended):
-        raise KalahError(f"agent: game {ended[0]} has ended and has no move; ask for running games only.")
+        raise KalahError(f"{what}: game {ended[0]} has ended and has no move; ask for running games only.")
 
 
 def check_plays(agent: Agent, rules: Rules) -> None:

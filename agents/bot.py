@@ -15,7 +15,7 @@ from agents import endgame, packed
 from agents.alphabeta import search as alphabeta
 from agents.alphabeta.agent import MAX_MS
 from agents.alphabeta.search import Table
-from agents.base import check_range, check_running
+from agents.base import check_range, check_running, make_rng
 from agents.exported import OnnxEvaluator
 from agents.mcts import SearchConfig
 from agents.nets import ONNX, check_rules, find_net, plain_rules, shipped_for
@@ -47,7 +47,7 @@ class _Mind:
         self.search: TimedSearch | None = None
         if net is not None:
             evaluate = OnnxEvaluator(str(net), sign_weight)
-            check_rules(f"bot: {net}", evaluate.rules, rules)
+            check_rules(f"bot: {net}", evaluate.trained, rules)
             self.search = TimedSearch(rules, evaluate, self.table, SearchConfig(sign_weight=sign_weight))
         self.memory = Table() if self.search is None else None
 
@@ -93,7 +93,7 @@ class BotAgent:
         sign_weight: float = 0.25,
         seed: int | None = None,
     ) -> None:
-        del seed  # nothing is left to chance but the clock; every agent takes one
+        make_rng(seed)  # refuses what is no seed; nothing is left to chance but the clock
         check_range("agent bot: ms", ms, 1, MAX_MS)
         check_range("agent bot: memory", memory, 1, MAX_MEMORY)
         check_range("agent bot: sign_weight", sign_weight, 0, 1)

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from agents.base import check_range, check_running
+from agents.base import check_range, check_running, make_rng
 from agents.exported import OnnxEvaluator
 from agents.mcts import SearchConfig
 from agents.nets import can_play, plain_rules
@@ -29,7 +29,7 @@ class BundledAgent:
     """`bundled[:ms=1000]`: milliseconds a move on one core, for thinking that needs no compiler."""
 
     def __init__(self, *, ms: int = 1000, seed: int | None = None) -> None:
-        del seed  # nothing is left to chance but the clock; every agent takes one
+        make_rng(seed)  # refuses what is no seed; nothing is left to chance but the clock
         check_range("agent bundled: ms", ms, 1, MAX_MS)
         self.spec, self.ms = f"bundled:ms={ms}", ms
         net = files("agents").joinpath(NET)
@@ -56,13 +56,13 @@ class BundledAgent:
 
     def _search(self, rules: Rules) -> TimedSearch | None:
         if rules not in self._searches:
-            fits = can_play(self._evaluate.rules, rules)
+            fits = can_play(self._evaluate.trained, rules)
             self._searches[rules] = TimedSearch(rules, self._evaluate, None, SearchConfig()) if fits else None
         return self._searches[rules]
 
     def about(self) -> str:
         """Return what the network plays."""
-        return f"network of {format_rules(self._evaluate.rules)}, minimax for rules that it does not fit"
+        return f"network of {format_rules(self._evaluate.trained)}, minimax for rules that it does not fit"
 
 
 def minimax(rules: Rules, state: np.ndarray, seconds: float) -> int:

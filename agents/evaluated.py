@@ -1,4 +1,4 @@
-"""Agents that play with an evaluator: the policy head's best move, or a search by number or by the clock.
+"""Evaluators, and agents that play with one: the policy head's best move, or a search by number or clock.
 
 Nothing here knows what evaluates: torch (`neural.py`) or ONNX Runtime (`exported.py`).
 """
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents import endgame
-from agents.base import check_range
+from agents.base import check_range, check_states, make_rng
 from agents.mcts import Search, SearchConfig
 from agents.nets import check_rules
 from agents.timed import TimedSearch
@@ -18,6 +18,26 @@ from kalah_env.rules import Rules
 
 MAX_MS = 10**7
 MAX_SIMULATIONS = 100_000  # trees are allocated whole: 100 games of so many take some 3 GB
+
+
+class Evaluator:
+    """What evaluators share: the rules they know, and what they refuse to evaluate.
+
+    trained: the rules; positions of others with as many seeds more or fewer are known, too. sign_weight:
+    share of win/draw/loss in the utility, 0 to 1, the same as in the `SearchConfig` that searches with it.
+    """
+
+    def __init__(self, what: str, trained: Rules, sign_weight: float) -> None:
+        check_range(f"{what}: sign_weight", sign_weight, 0, 1)
+        self.what, self.trained, self.sign_weight = what, trained, sign_weight
+        self._checked: Rules | None = None
+
+    def check(self, rules: Rules, states: np.ndarray) -> None:
+        """Raise `KalahError` unless `states` are positions (B, S) int16 of rules that it knows."""
+        if rules is not self._checked:
+            check_rules(self.what, self.trained, rules)
+            self._checked = rules
+        check_states(self.what, rules, states)
 
 
 class EvaluatorAgent:
@@ -30,7 +50,6 @@ class EvaluatorAgent:
     def __init__(
         self,
         evaluate: Any,
-        trained: Rules,
         spec: str,
         sims: int,
         ms: int,
@@ -40,25 +59,26 @@ class EvaluatorAgent:
     ) -> None:
         check_range("agent net: sims", sims, 0, MAX_SIMULATIONS)
         check_range("agent net: ms", ms, 0, MAX_MS)
-        check_range("agent net: sign_weight", evaluate.sign_weight, 0, 1)
         if sims and ms:
             raise KalahError(f"agent {spec}: sims={sims} and ms={ms} are two limits; give one of them.")
         if ms and search != "gumbel":
             raise KalahError(
                 f"agent {spec}: search={search} counts its simulations; give sims= in place of ms=."
             )
+        if search != "gumbel" and not (sims or ms):
+            raise KalahError(f"agent {spec}: search={search} searches nothing; give sims= as well.")
         if seeds and not (sims or ms):
             raise KalahError(f"agent {spec}: endgame={seeds} is for a search; give sims= or ms= as well.")
         limit = f",sims={sims}" if sims else f",ms={ms}" if ms else ""
         self.spec = f"{spec}{limit}{f',endgame={seeds}' if seeds else ''}"
-        self.trained = trained
+        self.trained = trained = evaluate.trained
         self.evaluate = evaluate
         self.config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
         self.table = endgame.obtain(trained, seeds) if seeds else None
         self.search = Search(self.config, self.table) if sims else None
         self.ms = ms
         self._clocked: dict[Rules, TimedSearch] = {}
-        self.rng = np.random.default_rng(seed)
+        self.rng = make_rng(seed)
 
     def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:
         """Return one legal action for each running state: (B,) int64."""

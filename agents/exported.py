@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from agents.encoding import encode, num_features
-from agents.evaluated import EvaluatorAgent
+from agents.evaluated import Evaluator, EvaluatorAgent
 from agents.heads import utilities
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, parse_rules
 
 
-class OnnxEvaluator:
+class OnnxEvaluator(Evaluator):
     """Evaluates states with an exported network, a file or its bytes; its metadata holds the rules."""
 
     def __init__(self, path: str | bytes, sign_weight: float = 0.25, threads: int = 1) -> None:
@@ -29,9 +29,9 @@ class OnnxEvaluator:
         try:
             self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
             meta = self.session.get_modelmeta().custom_metadata_map
-            self.rules = parse_rules(meta["rules"])
+            rules = parse_rules(meta["rules"])
             self.seeds = int(meta["seeds"])
-            if self.session.get_inputs()[0].shape[1] != num_features(self.rules):
+            if self.session.get_inputs()[0].shape[1] != num_features(rules):
                 raise ValueError("another version exported it, whose networks see other features")
         except KalahError:
             raise
@@ -39,10 +39,14 @@ class OnnxEvaluator:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             what = repr(path) if isinstance(path, str) else "what was given"
             raise KalahError(f"onnx: {what} is no network of `kalah export` ({why}).") from None
-        self.sign_weight = sign_weight
+        super().__init__("onnx" if isinstance(path, bytes) else f"onnx:{path}", rules, sign_weight)
 
     def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
+        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover (`heads.py`).
+
+        states: (B, S) int16; `KalahError` for other arrays, and for rules that the net does not play.
+        """
+        self.check(rules, states)
         features, facts = encode(rules, states)
         policy, outcome, margin = self.session.run(None, {"features": features})
         outcome, margin = np.asarray(outcome).T, np.asarray(margin).T
@@ -64,4 +68,4 @@ class OnnxAgent(EvaluatorAgent):
         seed: int | None = None,
     ) -> None:
         evaluate = OnnxEvaluator(path, sign_weight)
-        super().__init__(evaluate, evaluate.rules, f"onnx:{path}", sims, ms, search, endgame, seed)
+        super().__init__(evaluate, f"onnx:{path}", sims, ms, search, endgame, seed)

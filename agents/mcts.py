@@ -13,6 +13,7 @@ import numpy as np
 
 from agents import endgame
 from agents import tree as trees
+from agents.base import check_range, check_running
 from agents.endgame import Endgame
 from agents.halt import check
 from kalah_env import batch
@@ -26,10 +27,10 @@ Evaluate = Callable[[Rules, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """Settings of a search; the defaults are what nets are trained and graded with."""
+    """Settings of a search; the defaults are what nets are graded with (training adds `noise`)."""
 
-    simulations: int = 64
-    policy: str = "gumbel"  # or "puct"
+    simulations: int = 64  # leaves evaluated for each position
+    policy: str = "gumbel"  # of the root and within: or "puct"
     considered: int = 16  # root actions that sequential halving starts from
     c_visit: float = 50.0  # values sharpen a policy by (c_visit + min(most visits, c_most)) * c_scale
     c_most: float = 50.0
@@ -52,6 +53,7 @@ class SearchConfig:
             raise KalahError(f"search: sims={self.simulations} is not allowed; it is 1 or more.")
         if self.policy not in ("gumbel", "puct"):
             raise KalahError(f"search: {self.policy!r} is not known; it is gumbel or puct.")
+        check_range("search: sign_weight", self.sign_weight, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,11 @@ class Search:
     def run(
         self, rules: Rules, states: np.ndarray, evaluate: Evaluate, rng: np.random.Generator
     ) -> SearchResult:
-        """Search `states: (B, S) int16`, all running, with `config.simulations` each."""
+        """Search `states: (B, S) int16`, all running, with `config.simulations` each.
+
+        `evaluate` must have the config's `sign_weight`. `KalahError` where a game has ended.
+        """
+        check_running(rules, states, "search")
         config, games = self.config, len(states)
         gumbel_root = config.policy == "gumbel"
         constants = config.constants

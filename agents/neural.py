@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.encoding import embed, fold, num_features
-from agents.evaluated import EvaluatorAgent
+from agents.evaluated import Evaluator, EvaluatorAgent
 from agents.heads import utilities
 from agents.nets import CONFIG, WEIGHTS, find_net, sha256_of
 from agents.network import Block, KalahNet, NetConfig, pick_device
@@ -58,15 +58,21 @@ def load_net(name: str) -> tuple[KalahNet, Rules]:
     return net.eval(), rules
 
 
-class TorchEvaluator:
-    """Evaluates states with a torch network on one device, in float32 or bfloat16."""
+class TorchEvaluator(Evaluator):
+    """Evaluates states with a torch network and the rules it plays (`load_net`), in float32 or bfloat16."""
 
     def __init__(
-        self, net: KalahNet, device: str = "auto", sign_weight: float = 0.25, bfloat16: bool = False
+        self,
+        net: KalahNet,
+        rules: Rules,
+        device: str = "auto",
+        sign_weight: float = 0.25,
+        bfloat16: bool = False,
+        what: str = "evaluator",
     ) -> None:
+        super().__init__(what, rules, sign_weight)
         self.device = pick_device(device)
         self.config = net.config
-        self.sign_weight = sign_weight
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
         self.stem = net.stem.weight.detach().cpu().numpy().copy()
         self.rows: np.ndarray | None = None  # of the stem, once the rules are known
@@ -79,7 +85,11 @@ class TorchEvaluator:
 
     @torch.inference_mode()
     def __call__(self, rules: Rules, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover."""
+        """Return policy logits (B, A) float32 and utilities (B,) float32 for the mover (`heads.py`).
+
+        states: (B, S) int16; `KalahError` for other arrays, and for rules that the net does not play.
+        """
+        self.check(rules, states)
         if self.rows is None:
             self.rows = fold(rules, self.stem)
         layer, facts = embed(rules, states, self.rows, self.bias)
@@ -109,5 +119,5 @@ class NetAgent(EvaluatorAgent):
         seed: int | None = None,
     ) -> None:
         net, rules = load_net(path)
-        evaluate = TorchEvaluator(net, device, sign_weight)
-        super().__init__(evaluate, rules, f"net:{path}", sims, ms, search, endgame, seed)
+        evaluate = TorchEvaluator(net, rules, device, sign_weight, what=f"net:{path}")
+        super().__init__(evaluate, f"net:{path}", sims, ms, search, endgame, seed)

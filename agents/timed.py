@@ -15,6 +15,7 @@ import numpy as np
 
 from agents import endgame
 from agents import tree as trees
+from agents.base import check_running
 from agents.endgame import Endgame
 from agents.halt import check
 from agents.mcts import Evaluate, SearchConfig
@@ -129,6 +130,7 @@ class TimedSearch:
     def run(self, state: np.ndarray, seconds: float) -> Timed:
         """Search a running state (S,) for so many seconds of the clock, or until all is exact."""
         began = time.monotonic()
+        check_running(self.rules, state[None], "search")
         moves = _Moves(*(np.zeros(len(self.children)) for _ in _Moves._fields))
         _open(self.rules, self.probe, state, self.config.sign_weight, self.children, moves.signs, moves.exact)
         legal = moves.signs != 0

@@ -102,7 +102,7 @@ def test_mctx_plays_the_same_game_with_the_same_net() -> None:
     states = states[batch.extras(rules, states)[:, engine.PHASE] == engine.MID]
     net = bench_search.fresh_net(rules, 16, 2)
     ours, theirs = (
-        TorchEvaluator(net, "cpu")(rules, states),
+        TorchEvaluator(net, rules, "cpu")(rules, states),
         bench_mctx.evaluate(bench_mctx.weights(net), 2, bench_mctx.turned(rules, states)),
     )
     legal = batch.legal_masks(rules, states) > 0

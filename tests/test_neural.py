@@ -151,8 +151,8 @@ def test_net_folder_round_trip(folder: Path) -> None:
     net, rules = load_net(str(folder))
     assert rules == parse_rules("kalah:pits=4,seeds=3")
     states = export.sample_positions(rules, 16)
-    expected = TorchEvaluator(random_net(rules), "cpu")(rules, states)
-    found = TorchEvaluator(net, "cpu")(rules, states)
+    expected = TorchEvaluator(random_net(rules), rules, "cpu")(rules, states)
+    found = TorchEvaluator(net, rules, "cpu")(rules, states)
     assert np.array_equal(expected[0], found[0])
     assert np.array_equal(expected[1], found[1])
 
@@ -161,8 +161,8 @@ def test_bfloat16_is_close_to_float32() -> None:
     rules = parse_rules("kalah")
     net = random_net(rules)
     states = export.sample_positions(rules, 64)
-    logits, values = TorchEvaluator(net, "cpu")(rules, states)
-    rough_logits, rough_values = TorchEvaluator(net, "cpu", bfloat16=True)(rules, states)
+    logits, values = TorchEvaluator(net, rules, "cpu")(rules, states)
+    rough_logits, rough_values = TorchEvaluator(net, rules, "cpu", bfloat16=True)(rules, states)
     assert np.abs(values - rough_values).max() < 0.1
     assert np.abs(logits - rough_logits).max() < 0.05 * np.abs(logits).max()
     assert not np.array_equal(values, rough_values)
@@ -184,7 +184,7 @@ def test_net_agent_plays_legal_moves_and_is_seeded(tmp_path: Path, sims: int, sp
 def test_policy_head_alone_takes_the_best_legal_logit(folder: Path) -> None:
     net, rules = load_net(str(folder))
     states = export.sample_positions(rules, 30)
-    logits, _ = TorchEvaluator(net, "cpu")(rules, states)
+    logits, _ = TorchEvaluator(net, rules, "cpu")(rules, states)
     legal = batch.legal_masks(rules, states) > 0
     expected = [max(np.flatnonzero(ok), key=lambda a: row[a]) for row, ok in zip(logits, legal, strict=True)]
     assert NetAgent(str(folder)).act(rules, states).tolist() == expected

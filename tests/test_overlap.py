@@ -32,6 +32,8 @@ def test_overlap_counts_positions_that_were_met_over_several_looks(tmp_path: Pat
     _, rows = play(rules, games=16, plies=30)
     run, suite = tmp_path / "run", tmp_path / "suite.jsonl"
     (run / "replay").mkdir(parents=True)
+    (run / "checkpoints" / "000001").mkdir(parents=True)
+    (run / "checkpoints" / "000001" / "meta.json").write_text('{"rules": "kalah:pits=3,seeds=2"}')
     met = np.unique(rows.states[:100:5], axis=0)
     other = batch.new_games(parse_rules("kalah:pits=3,seeds=5"), 1)[0]
     moved = met[0].copy()  # the same pits, other stores

@@ -55,13 +55,13 @@ def test_learner_overfits_a_tiny_set(tmp_path: Path, spec: str, optimiser: dict)
     assert after["policy_loss"] < 0.02
     assert 0 < after["rate"] < before["rate"]
     # What plays reads the heads as the learner does: the same policies, results and margins come out.
-    logits, values = TorchEvaluator(learner.average, "cpu", sign_weight=0.0)(rules, rows.states)
+    logits, values = TorchEvaluator(learner.average, rules, "cpu", sign_weight=0.0)(rules, rows.states)
     logits = np.where(batch.legal_masks(rules, rows.states) > 0, logits, -np.inf)
     likely = np.exp(logits - logits.max(1, keepdims=True))
     assert np.abs(likely / likely.sum(1, keepdims=True) - rows.policies).max() < 0.1
     half = 1 if rules.win else rules.pits * rules.seeds  # with `win=move` a win is all there is
     assert np.abs(values - rows.margins / half).max() < 0.5 / max(half, 5)
-    _, values = TorchEvaluator(learner.average, "cpu", sign_weight=1.0)(rules, rows.states)
+    _, values = TorchEvaluator(learner.average, rules, "cpu", sign_weight=1.0)(rules, rows.states)
     assert np.abs(values - np.sign(rows.margins)).max() < 0.2
 
 
@@ -157,8 +157,8 @@ def test_cuda_evaluates_and_trains_as_the_cpu_does(tmp_path: Path) -> None:
     for parameter in net.parameters():  # a net so young says nearly the same of every position
         torch.nn.init.normal_(parameter, 0, 0.2, torch.Generator().manual_seed(0))
     states = sample_positions(rules, 100)
-    expected = TorchEvaluator(net, "cpu")(rules, states)
-    for found in (TorchEvaluator(net, "cuda"), TorchEvaluator(net.to("cuda"), "cuda")):
+    expected = TorchEvaluator(net, rules, "cpu")(rules, states)
+    for found in (TorchEvaluator(net, rules, "cuda"), TorchEvaluator(net.to("cuda"), rules, "cuda")):
         assert found.device.type == "cuda"
         for ours, theirs in zip(expected, found(rules, states), strict=True):
             assert np.abs(ours - theirs).max() < 1e-4
@@ -271,7 +271,7 @@ def test_stop_ends_both_threads_within_an_iteration(tmp_path: Path) -> None:
 
 
 def slow_evaluation(run: Run) -> tuple[SelfPlay, TorchEvaluator, int]:
-    return run.players[0], TorchEvaluator(run.learner.average, "cpu"), 4
+    return run.players[0], TorchEvaluator(run.learner.average, run.rules, "cpu"), 4
 
 
 def test_resume_needs_a_checkpoint(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ what takes a minute is done again: the network alone and with up to 256 simulati
 
 import argparse
 import json
-import sys
 import time
 from typing import Any
 
 from agents.base import make_agent
 from agents.nets import find_net
 from train.grade import grade, report
+from train.program import Parser, run_program
 from train.suites import load_suite
 
 FIGURES = ("losing_errors", "best_moves", "mean_regret")
@@ -37,7 +37,7 @@ def differences(recorded: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     """Grade again; return 1 where a figure differs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", default="kalah-6x4")
     parser.add_argument("--full", action="store_true")
     arguments = parser.parse_args()
@@ -59,4 +59,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

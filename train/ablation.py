@@ -3,11 +3,13 @@
     python -m train.ablation out.jsonl --minutes 10 --seeds 0 1
 
 Each arm is `configs/ablation.yaml` with overrides. How many iterations fit the time is measured in its
-first ones, so that the learning rate falls as in a run of that length. Arms that `out.jsonl` holds are
-not run again; `--table` prints what it holds. Nothing of training itself: `loop.py`.
+first ones, so that the learning rate falls as in a run of that length; all seeds of an arm have that count.
+Arms that `out.jsonl` holds for as many minutes are not run again; `--table` prints what it holds. Nothing
+of training itself: `loop.py`.
 """
 
 import argparse
+import contextlib
 import json
 import math
 import shutil
@@ -17,10 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import make_agent
-from train.commands import print_table
+from kalah_env.errors import KalahError
+from train.checkpoint import load_meta
+from train.commands import print_table, whole
 from train.config import TrainConfig, load_config
+from train.files import check_target
 from train.grade import grade, report
 from train.loop import Run, train
+from train.program import run_program, tool_parser
 from train.suites import load_suite
 
 BASE, SUITE = "ablation", "kalah-6x3"
@@ -62,7 +68,7 @@ def iterations_in(config: TrainConfig, folder: Path, seconds: float) -> int:
     return max(1, math.floor(seconds / each))
 
 
-def run_arm(arm: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
+def run_arm(arm: str, seed: int, minutes: float, count: int, folder: Path) -> dict[str, Any]:
     """Train one arm with one seed for `count` iterations, and grade it; return its row."""
     overrides = [*ARMS[arm], f"seed={seed}"]
     config = load_config(BASE, [*overrides, f"iterations={count}"])
@@ -71,9 +77,14 @@ def run_arm(arm: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
     last = train(config, folder, resume=False, quiet=True)
     spent = time.process_time() - began
     suite = load_suite(SUITE)
+    meta = load_meta(last)
+    if not meta["learner"]["steps"]:
+        raise KalahError(f"ablation: {arm!r} learned nothing in {count} iterations; give more --minutes.")
     row: dict[str, Any] = {
         "arm": arm,
         "overrides": ARMS[arm],
+        "minutes": minutes,
+        "commit": meta["commit"],
         "seed": seed,
         "iterations": count,
         "cpu_seconds": round(spent),
@@ -104,22 +115,36 @@ def table(rows: list[dict[str, Any]]) -> None:
     print_table(["arm", "iterations", *heads], lines)
 
 
-def main() -> None:
+def _minutes(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
+
+
+def main() -> int:
     """Run the arms that are missing, or print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = tool_parser("ablation", __doc__)
+    parser.add_argument("out", metavar="FILE.jsonl", help="a line for each arm and seed; lines are added")
+    parser.add_argument("--minutes", type=_minutes, default=10.0, metavar="N", help="CPU minutes an arm (10)")
+    parser.add_argument("--seeds", type=whole(0), nargs="+", default=[0, 1], metavar="N", help="seeds (0 1)")
+    parser.add_argument(
+        "--arms", nargs="+", choices=list(ARMS), default=list(ARMS), metavar="ARM", help="which (all)"
     )
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--minutes", type=float, default=10.0, help="CPU minutes an arm")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", action="store_true", help="print what the file holds")
     arguments = parser.parse_args()
-    lines = arguments.out.read_text().splitlines() if arguments.out.exists() else []
-    rows = [json.loads(line) for line in lines]
+    out = check_target("ablation: the file", arguments.out)
+    lines = out.read_text().splitlines() if out.exists() else []
+    held = [json.loads(line) for line in lines]
+    rows = [row for row in held if row["minutes"] == arguments.minutes]
     if arguments.table:
+        if not rows:
+            others = ", ".join(f"{minutes:g}" for minutes in sorted({row["minutes"] for row in held}))
+            raise KalahError(
+                f"ablation: {out} holds no arm of --minutes {arguments.minutes:g}; it has {others or 'none'}."
+            )
         table(rows)
-        return
+        return 0
     counts = {row["arm"]: row["iterations"] for row in rows}
     done = {(row["arm"], row["seed"]) for row in rows}
     for seed in arguments.seeds:
@@ -129,11 +154,12 @@ def main() -> None:
                 if arm not in counts:
                     base = load_config(BASE, ARMS[arm])
                     counts[arm] = iterations_in(base, folder, 60 * arguments.minutes)
-                row = run_arm(arm, seed, counts[arm], folder)
+                row = run_arm(arm, seed, arguments.minutes, counts[arm], folder)
                 print(json.dumps(row), flush=True)
-                with arguments.out.open("a") as file:
+                with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_program(main)

@@ -66,7 +66,7 @@ class SearchWork:
         self.rules, self.sims, self.threads = rules, sims, threads
         self.shares = np.array_split(states, threads)
         bfloat16 = use_bfloat16("auto", pick_device("cpu"))
-        self.clocks = [Clocked(TorchEvaluator(net, "cpu", bfloat16=bfloat16)) for _ in self.shares]
+        self.clocks = [Clocked(TorchEvaluator(net, rules, "cpu", bfloat16=bfloat16)) for _ in self.shares]
         self.searches = [Search(SearchConfig(sims)) for _ in self.shares]
 
     def __call__(self) -> int:

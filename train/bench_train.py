@@ -43,7 +43,7 @@ def bench_train(rounds: int, config: TrainConfig) -> dict[str, dict[str, Any]]:
     rules, settings, batch = config.parsed_rules(), config.selfplay, config.learner.batch
     net = fresh_net(rules, config.net.width, config.net.blocks)
     bfloat16 = use_bfloat16(settings.precision, pick_device(config.device))
-    evaluate = TorchEvaluator(net, config.device, settings.sign_weight, bfloat16)
+    evaluate = TorchEvaluator(net, rules, config.device, settings.sign_weight, bfloat16)
     selfplay = SelfPlay(rules, replace(settings, plies=PLIES), config.seed)
     rows = whole_games(selfplay, evaluate)
     length = len(rows.margins) / selfplay.games_done

@@ -10,10 +10,13 @@ A checkpoint folder is written under a temporary name and then renamed. No pickl
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from agents.nets import sha256_of
@@ -73,6 +76,18 @@ def load_meta(folder: Path) -> dict[str, Any]:
         return json.loads((folder / META).read_text())
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from None
+
+
+@contextmanager
+def writing(run: Path) -> Iterator[None]:
+    """Turn what a full disk or a lost folder raises into one `KalahError`."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise KalahError(
+            f"{run} cannot be written ({' '.join(str(error).split())}); the running iteration is lost, all "
+            "before it stands: make room and go on with --resume."
+        ) from None
 
 
 def _damaged(folder: Path, error: Exception) -> KalahError:

@@ -1,20 +1,17 @@
-"""The command `kalah`: finds the subcommand, turns slips into one line, sets the exit code.
+"""The command `kalah`: finds the subcommand and runs it.
 
 Each subcommand is a module of `train/commands/` with HELP, EXAMPLE, `add_arguments(parser)` and
 `run(args) -> int`; only the one asked for is imported, and it imports what it needs when it runs, so
-`kalah move` never waits for torch. Exit codes: 0; 1 the answer is bad; 2 the call is bad; 130 Ctrl-C.
+`kalah move` never waits for torch. Slips, and the exit codes: `program.py`.
 """
 
 import argparse
-import contextlib
 import importlib
-import os
 import sys
-import threading
-import warnings
-from typing import Any, NoReturn
+from typing import Any
 
-from kalah_env import KalahError, __version__
+from kalah_env import __version__
+from train.program import Parser, guarded, run_program
 
 COMMANDS = {
     "rules": "the rule presets, or one of them with its options",
@@ -36,79 +33,14 @@ COMMANDS = {
 }
 
 
-_LONGEST = 1000  # characters of a message; the middle of a longer one is left out
-
-
-class _Once(argparse.Action):
-    """Stores a value as argparse does, but an option that stands twice is an error."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        seen = namespace.__dict__.setdefault("_seen", set())
-        if option_string and self.dest in seen:
-            parser.error(f"{option_string} stands twice; give it once")
-        seen.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse whose complaints are a `KalahError` like any other."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.register("action", None, _Once)
-        self.register("action", "store", _Once)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print with its usage."""
-        raise KalahError(f"{message}; see `{self.prog} --help`.")
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run one command line (without the program's name) and return the exit code.
 
     Without `argv` it is the program itself, which then ends at once although threads still think.
     """
     if argv is not None:
-        return _guarded(argv)
-    code = _guarded(sys.argv[1:])
-    if threading.active_count() > 1:  # Python would wait for some, and take libraries away from others
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        os._exit(code)
-    return code
-
-
-def _guarded(argv: list[str]) -> int:
-    """Run one command line; what goes wrong is one line on standard error and an exit code."""
-    try:
-        _check_streams()
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning  # put back by catch_warnings
-            code = _run(argv)
-            sys.stdout.flush()  # a reader that has gone is noticed here, not at exit
-            return code
-    except SystemExit:  # --help or --version has been printed
-        return 0
-    except KalahError as error:
-        return _complain(str(error), 2)
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("", "kalah_env", "agents", "train"):
-            raise  # a bug of ours, not a missing extra
-        hint = 'pip install "kalah-env[train]"'
-        return _complain(f"this needs the package {missing}, which is not installed: `{hint}`.", 2)
-    except KeyboardInterrupt:
-        return _complain("stopped by Ctrl-C.", 130)
-    except MemoryError as error:
-        return _complain(f"the memory of this machine is not enough ({error}); ask for less.", 2)
-    except BrokenPipeError:
-        # The reader has what it wanted. Nothing may be flushed into the pipe at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141  # what a shell reports for SIGPIPE
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}.", 2)
+        return guarded(lambda: _run(argv))
+    return run_program(lambda: _run(sys.argv[1:]))
 
 
 def make_parser(command: str) -> Parser:
@@ -148,26 +80,6 @@ def _top_parser() -> Parser:
 
 def _module(command: str) -> Any:
     return importlib.import_module(f"train.commands.{command}")
-
-
-def _check_streams() -> None:
-    # Python has None for a stream that was closed before it started.
-    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
-        if stream is None:
-            raise KalahError(f"standard {name} is closed; redirect it to or from /dev/null instead.")
-
-
-def _complain(message: str, code: int) -> int:
-    line = " ".join(message.splitlines())
-    if len(line) > _LONGEST:
-        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
-    if sys.stderr is not None:
-        print(f"kalah: {line}", file=sys.stderr)
-    return code
-
-
-def _show_warning(message: Warning | str, *_: Any) -> None:
-    _complain(f"warning: {message}", 0)
 
 
 if __name__ == "__main__":

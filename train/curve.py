@@ -7,7 +7,6 @@ Strength is the score against `alphabeta` at two depths, by `arena.py`, with and
 `--suite` the grades by exact values.
 """
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,9 @@ from agents.base import make_agent
 from kalah_env.errors import KalahError
 from kalah_env.rules import parse_rules
 from train.arena import run_arena
-from train.grade import grade, report
+from train.commands import whole
+from train.grade import check_picture, grade, report
+from train.program import run_program, tool_parser
 from train.suites import load_suite
 
 OPPONENTS = ("alphabeta:depth=4", "alphabeta:depth=8")
@@ -31,9 +32,14 @@ GRADES = ("losing_errors", "best_moves", "mean_regret")
 
 def kept_nets(run: Path, every: int) -> list[tuple[Path, dict[str, Any]]]:
     """Return every `every`-th of the nets that a run kept: their folders and configs."""
-    folders = sorted((run / "nets").glob("[0-9]*"))[every - 1 :: every]
+    kept = sorted((run / "nets").glob("[0-9]*"))
+    if not kept:
+        raise KalahError(f"curve: {run} has no nets/; give a run that was trained with keep_every above 0.")
+    folders = kept[every - 1 :: every]
     if not folders:
-        raise KalahError(f"curve: {run} has no nets/; train with keep_every above 0.")
+        raise KalahError(
+            f"curve: {run} kept {len(kept)} nets, but --every is {every}; give a smaller number."
+        )
     return [(folder, json.loads((folder / "config.json").read_text())) for folder in folders]
 
 
@@ -70,6 +76,16 @@ def measure_grades(run: Path, name: str, every: int = 1) -> list[dict[str, Any]]
     return rows
 
 
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """Return the metrics of a run, one dictionary an iteration; `KalahError` where it has none."""
+    try:
+        return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    except (OSError, ValueError) as error:
+        raise KalahError(
+            f"curve: {run}/metrics.jsonl cannot be read ({error}); give a run's folder."
+        ) from None
+
+
 def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> Figure:
     """Write and return the picture: strength above, losses below."""
     grades = "suite" in rows[0]
@@ -79,14 +95,12 @@ def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> Figure:
         _draw_grades(above, rows)
     else:
         _draw_scores(above[0], rows)
-    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    metrics = [row for row in metrics if "policy_loss" in row]
+    metrics = [row for row in read_metrics(run) if "policy_loss" in row]
     minutes = [row["seconds"] / 60 for row in metrics]
     for key in ("policy_loss", "outcome_loss", "margin_loss"):
         below.plot(minutes, [row[key] for row in metrics], label=key.replace("_", " "))
     below.set(xlabel="minutes of training", ylabel="loss (nats)", ylim=(0, None))
     below.legend(fontsize="small")
-    out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=110)
     return figure
 
@@ -120,18 +134,26 @@ def _line(axes: Axes, rows: list[dict[str, Any]], key: str, intervals: list[Any]
     axes.fill_between(minutes, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def main() -> int:
+    """Measure and draw what the command line names."""
+    parser = tool_parser("curve", __doc__)
+    parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, with nets/ and metrics.jsonl")
+    parser.add_argument("out", metavar="FILE.png", help="the picture")
+    parser.add_argument("--games", type=whole(2, 10**6), default=200, metavar="N", help="games a point (200)")
+    parser.add_argument(
+        "--every", type=whole(1), default=1, metavar="N", help="each N-th of the kept nets (1)"
     )
-    parser.add_argument("run", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--games", type=int, default=200)
-    parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--suite")
+    parser.add_argument("--suite", metavar="SUITE", help="grade on it in place of games")
     arguments = parser.parse_args()
+    out = check_picture(arguments.out, "curve")
+    read_metrics(arguments.run)
     if arguments.suite:
         found = measure_grades(arguments.run, arguments.suite, arguments.every)
     else:
         found = measure(arguments.run, arguments.games, arguments.every)
-    draw(arguments.run, found, arguments.out)
+    draw(arguments.run, found, out)
+    return 0
+
+
+if __name__ == "__main__":
+    run_program(main)

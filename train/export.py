@@ -93,7 +93,7 @@ def parity(net: KalahNet, rules: Rules, path: Path) -> dict[str, Any]:
         ours = [head.numpy() for head in net.eval()(torch.from_numpy(features))]
     theirs = exported.session.run(None, {"features": features})
     worst = max(float(np.abs(a - np.asarray(b)).max()) for a, b in zip(ours, theirs, strict=True))
-    torch_logits, torch_values = TorchEvaluator(net, "cpu")(rules, states)
+    torch_logits, torch_values = TorchEvaluator(net, rules, "cpu")(rules, states)
     onnx_logits, onnx_values = exported(rules, states)
     legal = batch.legal_masks(rules, states) > 0
     same = _best(torch_logits, legal) == _best(onnx_logits, legal)

@@ -1,5 +1,9 @@
-"""Files a command is told to write: checked before the work, then written whole or not at all."""
+"""Files a command is told to write: checked before the work, then written whole or not at all.
 
+And folders that one process at a time may work in.
+"""
+
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,3 +35,17 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(what: str, folder: Path) -> Iterator[None]:
+    """Make `folder` and work in it alone; `KalahError` names `what` where another process does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given up when the file is closed, or by a kill
+        except BlockingIOError:
+            raise KalahError(
+                f"{what}: another process is at work in {folder}; wait for it, or choose another name."
+            ) from None
+        yield

@@ -156,13 +156,13 @@ def mean_interval(found: np.ndarray) -> list[float] | None:
     return [max(0.0, float(found.mean() - half)), float(found.mean() + half)]
 
 
-def check_picture(path: Path | str) -> Path:
+def check_picture(path: Path | str, what: str = "grade") -> Path:
     """Return where a picture goes, before the work that it shows; `KalahError` if that cannot be."""
     import matplotlib.figure  # noqa: F401 - missing packages are told now, too
 
-    target = check_target("grade: the picture", path)
+    target = check_target(f"{what}: the picture", path)
     if target.suffix != ".png":
-        raise KalahError(f"grade: the picture {target.name} does not end with .png; give it such a name.")
+        raise KalahError(f"{what}: the picture {target.name} does not end with .png; give it such a name.")
     return target
 
 

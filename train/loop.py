@@ -6,9 +6,13 @@ last iteration, so a run is reproducible, and a resumed run equals an uninterrup
 `selfplay.py`, `replay.py`, `learner.py`, `checkpoint.py`; what is shown: `progress.py`.
 """
 
+import shlex
+import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from kalah_env.errors import KalahError
 from kalah_env.rules import format_rules, rules_hash
 from train import checkpoint
 from train.config import TrainConfig, load_config, make_config
+from train.files import alone
 from train.learner import Learner
 from train.progress import Progress
 from train.replay import Replay, Rows
@@ -65,7 +70,7 @@ class Run:
         started = time.monotonic()
         config = self.config
         evaluate = TorchEvaluator(
-            self.learner.average, config.device, config.selfplay.sign_weight, self.bfloat16
+            self.learner.average, self.rules, config.device, config.selfplay.sign_weight, self.bfloat16
         )
         progress = self.iteration / config.iterations
         learning = pool.submit(self._learn, progress) if len(self.replay) else None
@@ -82,7 +87,8 @@ class Run:
         }
         if learning:
             metrics |= learning.result()
-        self.replay.add(self.iteration, rows)
+        with checkpoint.writing(self.folder):
+            self.replay.add(self.iteration, rows)
         self.new_rows = len(rows.margins)
         self.iteration += 1
         self.last_seconds = time.monotonic() - started
@@ -95,10 +101,11 @@ class Run:
             "games": sum(player.games_done for player in self.players),
             "distinct": _distinct_share(rows),
         }
-        if self.config.keep_every and self.iteration % self.config.keep_every == 0:
-            kept = self.folder / "nets" / f"{self.iteration:06d}"
-            save_net(kept, self.learner.average, self.rules, {"seconds": self.seconds})
-        self.save()  # last: a kill before it does the iteration again, with all it leaves
+        with checkpoint.writing(self.folder):
+            if self.config.keep_every and self.iteration % self.config.keep_every == 0:
+                kept = self.folder / "nets" / f"{self.iteration:06d}"
+                save_net(kept, self.learner.average, self.rules, {"seconds": self.seconds})
+            self.save()  # last: a kill before it does the iteration again, with all it leaves
         return metrics
 
     def _learn(self, progress: float) -> dict[str, float]:
@@ -180,10 +187,17 @@ def _distinct_share(rows: Rows) -> float:
 def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) -> Path:
     """Train to the end of the config (or its time); return the last checkpoint's folder.
 
-    `KalahError` if the folder holds a run and `resume` is off, or another config's run.
+    `KalahError` if the folder holds a run and `resume` is off, or another config's run, or if another
+    process trains in it.
     """
-    run = open_run(config, folder, resume)
     budget = config.max_minutes * 60
+    _newest(folder, resume)  # before a folder is made
+    with alone("train", folder):
+        return _train(open_run(config, folder, resume), folder, budget, quiet)
+
+
+def _train(run: Run, folder: Path, budget: float, quiet: bool) -> Path:
+    config = run.config
     with (
         ThreadPoolExecutor(1 + config.selfplay.workers) as pool,
         Progress(run.config, folder, run.iteration, quiet) as progress,
@@ -191,7 +205,9 @@ def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) 
         try:
             # An iteration that would end beyond the budget is not begun.
             while run.iteration < config.iterations and run.seconds + run.last_seconds < budget:
-                progress.show(run.iterate(pool), budget)
+                metrics = run.iterate(pool)
+                with checkpoint.writing(folder):
+                    progress.show(metrics, budget)
         finally:
             run.stop.set()  # after Ctrl-C the threads end within a ply or a step
     done = checkpoint.checkpoints(folder)
@@ -200,20 +216,24 @@ def train(config: TrainConfig, folder: Path, resume: bool, quiet: bool = False) 
 
 def open_run(config: TrainConfig, folder: Path, resume: bool) -> Run:
     """Return the run in `folder`, new or restored from its newest checkpoint."""
+    newest = _newest(folder, resume)
+    if newest is not None:
+        saved: dict[str, Any] = checkpoint.load_meta(newest)["config"]
+        _refuse_changes(make_config(saved, str(newest)), config, folder)
+    run = Run(config, folder)
+    if newest is not None:
+        run.restore(newest)
+    return run
+
+
+def _newest(folder: Path, resume: bool) -> Path | None:
+    """Return the checkpoint to go on from, None to begin; `KalahError` where `folder` says otherwise."""
     done = checkpoint.checkpoints(folder)
     if resume and not done:
         raise KalahError(f"{folder} holds no checkpoint to go on from; leave --resume out to begin.")
     if done and not resume:
         raise KalahError(f"{folder} holds a run already; go on with --resume, or choose another name=.")
-    run_config = config
-    if done:
-        saved: dict[str, Any] = checkpoint.load_meta(done[-1])["config"]
-        saved_config = make_config(saved, str(done[-1]))
-        _refuse_changes(saved_config, config, folder)
-    run = Run(run_config, folder)
-    if done:
-        run.restore(done[-1])
-    return run
+    return done[-1] if done else None
 
 
 def _refuse_changes(saved: TrainConfig, config: TrainConfig, folder: Path) -> None:
@@ -257,16 +277,47 @@ def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
     """Run `kalah train`; return its exit code."""
     config = load_config(config_path, overrides)
     folder = Path("runs") / config.name
+    again = f"kalah train {shlex.join([config_path, *overrides, '--resume'])}"
+    before = len(checkpoint.checkpoints(folder)) and int(checkpoint.checkpoints(folder)[-1].name)
     try:
-        last = train(config, folder, resume)
-    except KeyboardInterrupt:
-        print(f"\nstopped; go on with: kalah train {config_path} {' '.join([*overrides, '--resume'])}")
-        return 130
+        with _terminated():
+            last = train(config, folder, resume)
+    except KeyboardInterrupt as stopped:
+        print(f"\nstopped; go on with: {again}")
+        return 143 if stopped.args else 130
     meta = checkpoint.load_meta(last)
+    done = meta["iteration"]
     if not meta["learner"]["steps"]:
-        print(f"nothing was learned: {why_untrained(meta['iteration'], meta['replay']['total'], config)}")
+        print(f"nothing was learned: {why_untrained(done, meta['replay']['total'], config)}")
         print(f"untrained: {last}")
         return 0
+    if done == before:
+        print(f"nothing left to do: it has {done} of {config.iterations} iterations{_spent(done, config)}.")
+    elif done < config.iterations:
+        print(
+            f"ended after {done} of {config.iterations} iterations{_spent(done, config)}; go on with: {again}"
+        )
     print(f"trained: {last}")
     print(f"play it: kalah arena net:{last},sims=64 greedy --rules {config.rules} --games 100")
     return 0
+
+
+def _spent(done: int, config: TrainConfig) -> str:
+    return f", max_minutes={config.max_minutes:g} are spent" if done < config.iterations else ""
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """Let SIGTERM end what runs as Ctrl-C does; only the main thread can hear it."""
+
+    def end(number: int, _: Any) -> None:
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -6,7 +6,6 @@ A run keeps the rows of its replay window only, so `--follow` looks at new ones 
 What was found so far stays in `RUN/overlap-SUITE.json`. Not for training: nothing here feeds back.
 """
 
-import argparse
 import json
 import time
 from pathlib import Path
@@ -15,13 +14,25 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from agents.nets import check_rules
 from kalah_env import batch
 from kalah_env.errors import KalahError
-from kalah_env.rules import Rules, side_pits
+from kalah_env.rules import Rules, parse_rules, side_pits
+from train.checkpoint import checkpoints, load_meta
 from train.files import replacing
+from train.program import run_program, tool_parser
 from train.suites import load_suite
 
 PAUSE = 60  # seconds from one look to the next
+
+
+def _rules_of(run: Path) -> Rules:
+    done = checkpoints(run)
+    if not done:
+        raise KalahError(
+            f"overlap: {run} holds no checkpoint; give a run's folder after its first iteration."
+        )
+    return parse_rules(load_meta(done[-1])["rules"])
 
 
 def view(rules: Rules, states: np.ndarray) -> np.ndarray:
@@ -46,6 +57,7 @@ class Overlap:
         self.suite = load_suite(name)
         if not (run / "replay").is_dir():
             raise KalahError(f"overlap: {run} is no run of `kalah train`; it has no replay/.")
+        check_rules(f"overlap: {run}", _rules_of(run), self.suite.rules)
         boards = view(self.suite.rules, self.suite.states)
         store = side_pits(self.suite.rules)
         self.pits = [i for i in range(2 * store + 2) if i not in (store, 2 * store + 1)]
@@ -106,22 +118,21 @@ class Overlap:
         }
 
 
-def main() -> None:
+def main() -> int:
     """Look once, or follow the run."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("run", type=Path)
-    parser.add_argument("suite")
+    parser = tool_parser("overlap", __doc__)
+    parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder")
+    parser.add_argument("suite", metavar="SUITE", help="a suite of the same rules")
     parser.add_argument("--follow", action="store_true", help="go on looking until interrupted")
     arguments = parser.parse_args()
     overlap = Overlap(arguments.run, arguments.suite)
-    while overlap.look() or arguments.follow:
-        print(json.dumps(overlap.report()), flush=True)
+    while True:
+        if overlap.look() or not arguments.follow:
+            print(json.dumps(overlap.report()), flush=True)
         if not arguments.follow:
-            break
+            return 0
         time.sleep(PAUSE)
 
 
 if __name__ == "__main__":
-    main()
+    run_program(main)

@@ -6,7 +6,6 @@ the grades (`kalah grade ... --json > grades.json`, which `make verify-checkpoin
 publishes.
 """
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from kalah_env.errors import KalahError
 from kalah_env.rules import format_rules
 from train.checkpoint import checkpoints, load_meta
 from train.export import export_checkpoint
+from train.program import run_program, tool_parser
 
 GRADES = "grades.json"
 MOST_BYTES = 5 * 10**6  # of a published folder
@@ -58,7 +58,13 @@ def publish(run: Path, out: Path) -> dict[str, Any]:
 
 def card_rows(folder: Path) -> list[str]:
     """Return the lines of a card's table of grades."""
-    results = json.loads((folder / GRADES).read_text())["results"]
+    try:
+        results = json.loads((folder / GRADES).read_text())["results"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise KalahError(
+            f"publish: {folder / GRADES} cannot be read ({error}); give a published folder, or a "
+            "run and where it goes."
+        ) from None
     return [card_row(f"`{result['agent']}`", result) for result in results]
 
 
@@ -71,21 +77,23 @@ def card_row(name: str, result: dict[str, Any]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def main() -> None:
+def main() -> int:
     """Publish what the command line names, or print the table of a card."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = tool_parser("publish", __doc__)
     parser.add_argument(
-        "run", type=Path, help="a run; or, alone, a published folder: prints its table of grades"
+        "run",
+        type=Path,
+        metavar="RUN",
+        help="a run's folder; or, alone, a published one: prints its table of grades",
     )
-    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("out", type=Path, nargs="?", metavar="FOLDER", help="where the net goes")
     arguments = parser.parse_args()
     if arguments.out is None:
         print("\n".join(card_rows(arguments.run)))
     else:
-        print(publish(arguments.run, arguments.out))
+        print(json.dumps(publish(arguments.run, arguments.out)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_program(main)

@@ -74,8 +74,8 @@ class Replay:
                 self.shards[iteration] = Rows(**load_file(path))
             except Exception as error:  # safetensors has errors of its own
                 raise KalahError(
-                    f"replay: {path} cannot be read ({error}); the run cannot be resumed, begin another "
-                    "one with another name=."
+                    f"replay: {path} cannot be read ({error}); delete the newest folder of "
+                    "checkpoints/ to go on from the one before it, or begin another run with another name=."
                 ) from None
         self._joined = None
 

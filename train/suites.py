@@ -69,21 +69,23 @@ def shipped_names() -> list[str]:
 
 
 def load_suite(name: str, rules: Rules | None = None) -> Suite:
-    """Return a suite by file or by name; behind a name, `/tune` or `/test` takes one half only.
+    """Return a suite by file or by name; `/tune` or `/test` behind either takes one half only.
 
     `rules` serve lines that name none. `KalahError` says which line is wrong and why.
     """
-    short, _, half = name.partition("/")
-    path = SHIPPED / f"{short}{SUFFIX}"
-    if short in shipped_names() and (half in HALVES or half == ""):
-        suite = read_suite(path, rules)
-        return suite.take(np.array([half in ("", one) for one in suite.halves]))
-    if not Path(name).is_file():
+    base, _, half = name.rpartition("/")
+    if half not in HALVES or Path(name).is_file():
+        base, half = name, ""
+    path = SHIPPED / f"{base}{SUFFIX}" if base in shipped_names() else Path(base)
+    if not path.is_file():
         raise KalahError(
             f"suite: {name!r} is neither a file nor a shipped suite; those are "
             f"{', '.join(shipped_names())}, each with /tune or /test behind it for one half."
         )
-    return read_suite(Path(name), rules)
+    suite = read_suite(path, rules)
+    if half and half not in suite.halves:
+        raise KalahError(f"suite: {base} has no half {half}; give {base} alone, all its positions.")
+    return suite.take(np.array([half in ("", one) for one in suite.halves]))
 
 
 def read_suite(path: Path, rules: Rules | None = None) -> Suite:

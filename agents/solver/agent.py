@@ -8,7 +8,7 @@ prove its move.
 import numpy as np
 
 from agents.alphabeta import search as alphabeta
-from agents.base import check_range, check_running
+from agents.base import check_range, check_running, make_rng
 from agents.solver.prover import INTERRUPTED, MAX_MEMORY, MAX_NODES, MAX_SECONDS, Budget
 from agents.solver.solve import Solver, table_for
 from kalah_env import batch
@@ -27,7 +27,7 @@ class PerfectAgent:
     def __init__(
         self, *, nodes: int = 10**9, ms: int | None = None, memory: int = 512, seed: int | None = None
     ) -> None:
-        del seed  # it leaves nothing to chance; every agent takes one
+        make_rng(seed)  # refuses what is no seed; nothing is left to chance
         check_range("agent perfect: nodes", nodes, 1, MAX_NODES)
         check_range("agent perfect: ms", 1 if ms is None else ms, 1, 1000 * MAX_SECONDS)
         check_range("agent perfect: memory", memory, 1, MAX_MEMORY)
