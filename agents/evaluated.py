@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents import endgame
-from agents.base import check_range, check_states, make_rng
+from agents.base import check_range, check_running, check_states, make_rng
 from agents.mcts import Search, SearchConfig
 from agents.nets import check_rules
 from agents.timed import TimedSearch
@@ -83,6 +83,7 @@ class EvaluatorAgent:
     def act(self, rules: Rules, states: np.ndarray) -> np.ndarray:
         """Return one legal action for each running state: (B,) int64."""
         check_rules(self.spec, self.trained, rules)
+        check_running(rules, states, self.spec)
         if self.search:
             return self.search.run(rules, states, self.evaluate, self.rng).actions.copy()
         if self.ms:

@@ -64,13 +64,13 @@ class TorchEvaluator(Evaluator):
     def __init__(
         self,
         net: KalahNet,
-        rules: Rules,
+        trained: Rules,
         device: str = "auto",
         sign_weight: float = 0.25,
         bfloat16: bool = False,
         what: str = "evaluator",
     ) -> None:
-        super().__init__(what, rules, sign_weight)
+        super().__init__(what, trained, sign_weight)
         self.device = pick_device(device)
         self.config = net.config
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32

@@ -16,6 +16,7 @@ from kalah_env import KalahError, batch, engine, parse_rules, text
 from kalah_env.records import parse_record, replay
 from kalah_env.rules import PRESET_NAMES, num_actions
 from train.arena import balanced_openings, make_openings, play_pairs, run_arena
+from train.commands import arena
 from train.suites import ILLEGAL, load_suite
 
 KALAH = parse_rules("kalah")
@@ -343,3 +344,27 @@ def test_records_only_go_to_regular_files(tmp_path: Path) -> None:
     run_arena(["random", "random"], rules, 2, records=link)
     assert link.is_symlink()
     assert len(target.read_text().splitlines()) == 2
+
+
+def test_ctrl_c_keeps_the_pairings_that_are_finished(tmp_path, capsys):
+    """Games that are half played would favour short ones; what is finished stands."""
+    specs, out = ["greedy", "random", "random"], tmp_path / "games.jsonl"
+
+    def interrupt(at):
+        def progress(title, done, total):
+            if title.startswith(at):
+                raise KeyboardInterrupt
+
+        return progress
+
+    answer = run_arena(specs, SMALL, 4, records=out, progress=interrupt("greedy - random#2"))
+    assert [(r["a"], r["b"]) for r in answer["results"]] == [("greedy", "random")]
+    assert (answer["stopped"], answer["elo"]) == (True, {})
+    assert len(out.read_text().splitlines()) == 4
+    with pytest.raises(KeyboardInterrupt):
+        run_arena(specs, SMALL, 4, progress=interrupt("greedy - random"))
+    whole = run_arena(specs, SMALL, 4)
+    assert (whole["stopped"], len(whole["elo"])) == (False, 3)
+    assert whole["results"][0] == answer["results"][0]
+    arena._print_tables(answer)
+    assert "Elo" not in capsys.readouterr().out

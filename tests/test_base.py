@@ -9,6 +9,7 @@ import pytest
 import agents
 from agents.base import GROUP, agent_names, make_agent
 from kalah_env import KalahError, batch, parse_rules, specs
+from kalah_env.resources import resource_dir
 
 
 class Everything:
@@ -147,14 +148,33 @@ def test_missing_module_of_ours_stays_a_bug(entry):
         make_agent("lost")
 
 
-@pytest.mark.parametrize("spec", ["random", "greedy", "alphabeta:depth=1", "mcts:sims=2"])
+OURS = [
+    "random",
+    "greedy",
+    "alphabeta:depth=1",
+    "mcts:sims=2",
+    "perfect",
+    "bot:ms=10",
+    "net:kalah-6x4",
+    f"onnx:{resource_dir('checkpoints') / 'kalah-6x4' / 'net.onnx'}",
+]
+
+
+@pytest.mark.parametrize("spec", OURS)
+def test_every_agent_refuses_what_is_no_seed(spec):
+    for words, seed in ((f"{spec}{',' if ':' in spec else ':'}seed=-1", None), (spec, -1)):
+        with pytest.raises(KalahError, match="seed=-1 is not allowed; give a whole number, 0 to"):
+            make_agent(words, seed)
+
+
+@pytest.mark.parametrize("spec", OURS)
 def test_positions_that_cannot_be_played_are_an_error(spec):
-    rules = parse_rules("kalah:pits=2,seeds=1")
+    rules = parse_rules("kalah")
     states = batch.new_games(rules, 2)
     batch.statuses(rules, states)[1] = 1
     with pytest.raises(KalahError, match="game 1 has ended"):
         make_agent(spec).act(rules, states)
-    with pytest.raises(KalahError, match=r"shape \(2, 10\); these rules need \(B, 11\)"):
+    with pytest.raises(KalahError, match=r"shape \(2, 18\); these rules need an array \(B, 19\)"):
         make_agent(spec).act(rules, states[:, 1:])
 
 

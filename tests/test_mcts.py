@@ -329,10 +329,15 @@ def test_gumbel_noise_explores_and_is_seeded() -> None:
     assert (tried.sum(0) > 30).all()  # 400 tries of 6 actions, 67 each expected
 
 
-@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"policy": "alphazero"}])
+@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"policy": "alphazero"}, {"sign_weight": 2}])
 def test_bad_search_settings(wrong: dict) -> None:
     with pytest.raises(KalahError, match="search"):
         SearchConfig(**wrong)
+    rules = parse_rules("kalah")
+    ended = batch.new_games(rules, 2)
+    batch.statuses(rules, ended)[1] = engine.OVER
+    with pytest.raises(KalahError, match="search: game 1 has ended"):
+        Search(SearchConfig(2)).run(rules, ended, uniform, np.random.default_rng(0))
 
 
 def test_what_is_exact_rises_to_the_root_and_is_not_visited_again() -> None:

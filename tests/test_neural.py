@@ -9,7 +9,7 @@ import torch
 from families import SMALL, random_game
 
 from agents.encoding import COUNT_CLASSES, MOVE_CLASSES, embed, encode, fold, num_features
-from agents.exported import OnnxAgent
+from agents.exported import OnnxAgent, OnnxEvaluator
 from agents.heads import utilities
 from agents.network import KalahNet, NetConfig, margin_bins, margin_step, pick_device
 from agents.neural import NetAgent, TorchEvaluator, load_net, save_net
@@ -290,6 +290,8 @@ def test_a_flipped_weight_is_noticed(folder: Path) -> None:
 def test_net_options_have_ranges(folder: Path, wrong: dict) -> None:
     with pytest.raises(KalahError, match="out of range"):
         NetAgent(str(folder), **wrong)
+    with pytest.raises(KalahError, match="search=puct searches nothing; give sims="):
+        NetAgent(str(folder), search="puct")
 
 
 @pytest.mark.parametrize("spec", PRESET_NAMES)
@@ -329,3 +331,27 @@ def test_a_net_of_other_features_is_refused(folder: Path) -> None:
     save_net(folder, net, rules)
     with pytest.raises(KalahError, match="another version of kalah-env made it"):
         load_net(str(folder))
+
+
+@pytest.mark.parametrize("kind", ["torch", "onnx"])
+def test_an_evaluator_refuses_what_its_net_does_not_know(kind: str, folder: Path, tmp_path: Path) -> None:
+    net, rules = load_net(str(folder))
+    export.export_checkpoint(str(folder), str(tmp_path / "net.onnx"))
+    found = (
+        TorchEvaluator(net, rules, "cpu") if kind == "torch" else OnnxEvaluator(str(tmp_path / "net.onnx"))
+    )
+    states = batch.new_games(rules, 3)
+    more = parse_rules("kalah:pits=4,seeds=5")
+    assert np.isfinite(found(more, batch.new_games(more, 2))[0]).all()
+    for spec in ("kalah", "danish:pits=4,seeds=3"):  # other sizes, and the same sizes but other rules
+        other = parse_rules(spec)
+        for _ in range(2):
+            with pytest.raises(KalahError, match=f"trained on .* cannot play {spec}"):
+                found(other, batch.new_games(other, 2))
+    for wrong in (states[0], states[:, :-1], states.astype(np.float32), states.tolist()):
+        with pytest.raises(KalahError, match=r"positions .*int16"):
+            found(rules, wrong)
+    assert np.isfinite(found(rules, states)[1]).all()
+    given = {"net": net, "trained": rules} if kind == "torch" else {"path": str(tmp_path / "net.onnx")}
+    with pytest.raises(KalahError, match="sign_weight=5 is out of range; it is 0 to 1"):
+        type(found)(**given, sign_weight=5)

@@ -176,7 +176,12 @@ def test_halves_of_shipped_suites_and_names_that_are_none(tmp_path, monkeypatch)
     for name in ("smal", "small/all", "small/tune/tune", str(tmp_path), ""):
         with pytest.raises(KalahError, match=r"neither a file nor a shipped suite; those are small"):
             load_suite(name)
-    assert len(load_suite(str(tmp_path / "small.jsonl.gz")).states) == 9
+    own = str(tmp_path / "small.jsonl.gz")
+    assert len(load_suite(own).states) == 9
+    assert np.array_equal(load_suite(f"{own}/test").states, test.states)
+    write_suite(tmp_path / "plain.jsonl", _suite()._replace(halves=[""] * 9))
+    with pytest.raises(KalahError, match=r"plain.jsonl has no half tune; give .*plain.jsonl alone"):
+        load_suite(f"{tmp_path}/plain.jsonl/tune")
 
 
 def test_counted_and_seeds():

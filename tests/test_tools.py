@@ -1,4 +1,4 @@
-"""The tools `python -m train.curve`, `overlap`, `publish`, `ablation`: a slip is one line, before the work."""
+"""The tools `python -m train.curve` and others: a slip is one line, before the work."""
 
 import json
 import sys

@@ -185,6 +185,7 @@ def run_arena(
     All pairings play the same openings: `openings: (K, S)`, or random ones from `start`. Agent i gets the
     seed `seed + i` unless its text names one. `against_first` plays the first agent against each of the
     others only. `records` is a file that gets every game as a JSON line, written at the end in one go.
+    After Ctrl-C the pairings that are finished count, without Elo, and `stopped` is true.
     """
     if len(specs) < 2:
         raise KalahError(f"arena: {len(specs)} agent given; give two or more.")
@@ -196,13 +197,19 @@ def run_arena(
     if openings is None:
         openings = make_openings(rules, games // 2, seed, start)
     points = np.zeros((len(specs), len(specs)))
-    results, lines = [], []
+    results, lines, stopped = [], [], False
     for a, b in itertools.combinations(range(len(specs)), 2):
         if against_first and a:
             continue
         title = f"{keys[a]} - {keys[b]}"
         told = None if progress is None else lambda done, total, title=title: progress(title, done, total)
-        pairs = play_pairs(players[a], players[b], rules, openings, told)
+        try:
+            pairs = play_pairs(players[a], players[b], rules, openings, told)
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            stopped = True
+            break
         points[a, b] = pairs.scores.sum()
         points[b, a] = len(pairs.scores) - points[a, b]
         results.append(_result(keys[a], keys[b], rules, pairs))
@@ -213,7 +220,7 @@ def run_arena(
             partial.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     ratings = {
         key: {"elo": round(r.elo, 1), "interval": [round(r.low, 1), round(r.high, 1)]}
-        for key, r in zip(keys, rating.fit_elo(points), strict=True)
+        for key, r in zip(keys, [] if stopped else rating.fit_elo(points), strict=not stopped)
     }
     return {
         "rules": format_rules(rules),
@@ -221,6 +228,7 @@ def run_arena(
         "openings": len(openings),
         "results": results,
         "elo": ratings,
+        "stopped": stopped,
     }
 
 

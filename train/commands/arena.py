@@ -69,6 +69,12 @@ def run(args: argparse.Namespace) -> int:
         print_json(answer)
     else:
         _print_tables(answer)
+    if answer["stopped"]:
+        print(
+            "kalah: stopped by Ctrl-C; the pairings that were finished are above, without Elo.",
+            file=sys.stderr,
+        )
+        return 130
     return 0
 
 
@@ -94,7 +100,8 @@ def _print_tables(answer: dict[str, Any]) -> None:
     count = f"{answer['openings']} opening{'s' if answer['openings'] > 1 else ''}"
     print(f"{answer['rules']}: {count} x 2 seats, seed {answer['seed']}; 95 % intervals")
     print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
-    print_table(["agent", "Elo", "interval"], elo)
+    if elo:
+        print_table(["agent", "Elo", "interval"], elo)
     for r in answer["results"]:
         if r["truncated"]:
             print(f"{r['a']} - {r['b']}: {r['truncated']} of {r['games']} games reached ply_limit: draws.")
