@@ -273,7 +273,7 @@ def test_the_command_answers_for_one_agent_and_for_several(
 def test_the_command_prints_tables(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", "alphabeta:depth=1", "random", "--suite", file]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"{file}: kalah:pits=3,seeds=3, 4 of 5 positions counted, seed 0; 95 % intervals\n")
+    assert out.startswith(f"{file}: kalah:pits=3,seeds=3, 4 of 5 positions counted, seed 0; 95 % intervals; ")
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines()]
     firsts = [row[0] for row in cells if row]
     where = [

@@ -91,7 +91,7 @@ def _grade_agents(args: argparse.Namespace, rules: Any) -> int:
     if args.json:
         print_json(results[0] if len(results) == 1 else {"results": results})
     else:
-        _print_suite(results)
+        _print_suite(results, args.batch or grade.BATCH)
     return 0
 
 
@@ -132,12 +132,12 @@ def _figures(part: dict[str, Any]) -> list[str]:
     return cells
 
 
-def _print_suite(results: list[dict[str, Any]]) -> None:
+def _print_suite(results: list[dict[str, Any]], size: int) -> None:
 
     first = results[0]
     print(
         f"{first['suite']}: {first['rules']}, {first['counted']} of {first['positions']} positions counted, "
-        f"seed {first['seed']}; 95 % intervals"
+        f"seed {first['seed']}; 95 % intervals; ms a move by the clock, {size} positions at a time"
     )
     rows = [[r["agent"], *_figures(r), f"{1000 * r['seconds_per_move']:.3g}"] for r in results]
     print_table(["agent", *_HEADS, "ms a move"], rows)
