@@ -24,7 +24,6 @@ NOT_ALLOWED = {
     "literal_error",
     "string_pattern_mismatch",
     "string_too_long",
-    "string_too_short",
     "string_type",
     "string_unicode",
     "too_short",
@@ -71,7 +70,7 @@ def _range(part: dict[str, Any]) -> str:
         return f"from {low} to {high}"
     above, below = (_plain(part.get(key)) for key in ("exclusiveMinimum", "exclusiveMaximum"))
     ends = (
-        low and f"{low} or more",
+        low and f"of {low} or more",
         above and f"above {above}",
         high and f"at most {high}",
         below and f"below {below}",
