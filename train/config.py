@@ -1,14 +1,15 @@
 """What a training run is: dataclasses read from YAML, with ranges.
 
-An unknown key, a wrong type or a value out of range is one `KalahError` that names file and key.
-`key=value` overrides come from the command line, dotted for nested keys (`selfplay.games=256`).
+An unknown key, a wrong type or a value out of range is one `KalahError` that names file or override, and
+key (in the words of `config_words.py`). `key=value` overrides come from the command line, dotted for nested
+keys (`selfplay.games=256`). Every key is explained in `docs/TRAINING.md`.
 """
 
+import re
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from kalah_env.checks import MAX_SEED
 from kalah_env.errors import KalahError
 from kalah_env.resources import resource_dir
 from kalah_env.rules import Rules, format_rules, parse_rules
+from train.checkpoint import checkpoints, load_meta
+from train.config_words import Location, dotted, sentence, shipped, short
+from train.config_yaml import parse_yaml
 
 # Strict: 5.0, "5" or true are no whole numbers; infinity is no number to train with.
 _STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
@@ -44,7 +48,9 @@ class SelfPlay:
 
     games: Annotated[int, Field(strict=True, ge=1, le=65536)] = 1024
     plies: Positive = 64
-    simulations: Annotated[list[Positive], Field(min_length=1)] = field(default_factory=lambda: [16, 32])
+    simulations: Annotated[list[Positive], Field(strict=True, min_length=1)] = field(
+        default_factory=lambda: [16, 32]
+    )
     random_plies: Annotated[int, Field(strict=True, ge=0, le=100)] = 10
     noise: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
     fork: Share = 0.0
@@ -59,9 +65,15 @@ class SelfPlay:
 
     def __post_init__(self) -> None:
         if self.games % self.workers:
-            raise ValueError(f"games={self.games} cannot be shared by workers={self.workers} evenly")
+            raise ValueError(
+                f"games={self.games} cannot be shared by workers={self.workers} evenly; give a multiple of "
+                "workers for games"
+            )
         if self.sign_weight == 1 and self.value_target == "backup":
-            raise ValueError("value_target=backup needs sign_weight below 1, to read margins off utilities")
+            raise ValueError(
+                "value_target=backup needs sign_weight below 1, to read margins off utilities; give less, or "
+                "value_target=final"
+            )
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -84,6 +96,17 @@ class Learner:
     outcome_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
     margin_weight: Annotated[float, Field(strict=True, ge=0.0)] = 1.0
 
+    def __post_init__(self) -> None:
+        if self.final_rate > self.rate:
+            raise ValueError(
+                f"final_rate={self.final_rate} is above rate={self.rate}, which falls to it; lower final_rate"
+            )
+        if not self.policy_weight + self.outcome_weight + self.margin_weight:
+            raise ValueError(
+                "policy_weight, outcome_weight and margin_weight are all 0, so nothing would be learned; "
+                "raise one of them"
+            )
+
 
 @dataclass(frozen=True, config=_STRICT)
 class Replay:
@@ -93,6 +116,13 @@ class Replay:
     minimum: Positive = 50_000
     share: Share = 0.5
 
+    def __post_init__(self) -> None:
+        if self.minimum > self.window:
+            raise ValueError(
+                f"minimum={self.minimum} is above window={self.window}, the most rows it may hold; "
+                "lower minimum or raise window"
+            )
+
 
 @dataclass(frozen=True, config=_STRICT)
 class TrainConfig:
@@ -101,8 +131,16 @@ class TrainConfig:
     `keep_every`: the net of each so many iterations stays in `nets/` (0: none), for curves.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-    rules: str = "kalah"
+    name: Annotated[
+        str,
+        Field(
+            strict=True,
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+            max_length=100,
+            description="1 to 100 letters, digits and . _ -, with a letter or digit first",
+        ),
+    ]
+    rules: Annotated[str, Field(strict=True, description="rules as text, such as kalah:seeds=3")] = "kalah"
     seed: Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     iterations: Positive = 50
@@ -128,95 +166,122 @@ class TrainConfig:
         return asdict(self)
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, but a key that stands twice is an error instead of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} stands twice", node.start_mark
-                )
-        return super().construct_mapping(node, deep)
-
-
 _ADAPTER = TypeAdapter(TrainConfig)
+SCHEMA = _ADAPTER.json_schema()
 
 
-def make_config(data: Any, where: str) -> TrainConfig:
-    """Return the validated config of plain data; errors name `where` and the key."""
-    if not isinstance(data, dict):
-        raise KalahError(f"{where}: a config is a mapping of keys to values; see configs/.")
-    for part in (data, *data.values()):
-        for key in part if isinstance(part, dict) else ():
+def make_config(data: Any, where: str, given: dict[str, str] | None = None) -> TrainConfig:
+    """Return the validated config of plain data; errors name `where` and the key.
+
+    given: the overrides that are in it, by their keys; errors name them where it was they.
+    """
+    overrides = given or {}
+    for name, part in _mapping(data, where).items():
+        for key in (name, *(part if isinstance(part, dict) else ())):
             if not isinstance(key, str):  # pydantic passes over such keys; YAML reads `on:` as one
-                raise KalahError(f"{where}: unknown key {key!r}; keys are words.")
+                told = _source(where, (str(name),), overrides)
+                raise KalahError(f"{told}: unknown key {key!r}; keys are words.")
     try:
         config = _ADAPTER.validate_python(data)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "unexpected_keyword_argument":
-            raise KalahError(
-                f"{where}: unknown key {key!r}; known are {_known_keys(first['loc'])}."
-            ) from None
-        given = "" if first["type"].startswith("missing") else f" (given: {first['input']!r})"
-        raise KalahError(f"{where}: {key}: {first['msg']}{given}.") from None
+        told = _source(where, first["loc"], overrides)
+        raise KalahError(f"{told}: {sentence(dict(first), SCHEMA)}") from None
     try:
         format_rules(config.parsed_rules())
     except KalahError as error:
-        raise KalahError(f"{where}: {error}") from None
+        raise KalahError(f"{_source(where, ('rules',), overrides)}: {error}") from None
     return config
 
 
-def _known_keys(location: tuple[int | str, ...]) -> str:
-    owner: Any = TrainConfig
-    for part in location[:-1]:
-        owner = {"net": Net, "selfplay": SelfPlay, "learner": Learner, "replay": Replay}.get(str(part), owner)
-    return ", ".join(owner.__dataclass_fields__)
+def _mapping(data: Any, where: str) -> dict[Any, Any]:
+    if isinstance(data, dict):
+        return data
+    found = "it is empty" if data is None else f"it holds {short(data)}"
+    raise KalahError(
+        f"{where}: {found}, but a config is a mapping of keys to values, with `name: ...` at the least; "
+        f"examples are {', '.join(shipped())}."
+    )
+
+
+def _source(where: str, location: Location, overrides: dict[str, str]) -> str:
+    """Return what to name for an error: the override it comes from, or the file and overrides near it."""
+    key = dotted(location)
+    for override, item in overrides.items():
+        if re.match(rf"{re.escape(override)}(?![^.[])", key):
+            return f"override {item!r}"
+    near = [item for override, item in overrides.items() if override.startswith(f"{key}.")]
+    return f"{where} with {' '.join(near)}" if near else where
 
 
 def load_config(path: str, overrides: list[str]) -> TrainConfig:
     """Return the config of a YAML file, or of a shipped one by name, with `key=value` overrides applied."""
+    where = f"config {path}"
     try:
-        data = yaml.load(_find(path).read_text(encoding="utf-8-sig"), _Loader)
+        text = _find(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise KalahError(
-            f"config {path}: cannot be read ({error.strerror}); configs/ has examples."
+            f"{where} cannot be read ({error.strerror}); give a YAML file, or a shipped config by its name: "
+            f"{', '.join(shipped())}."
         ) from None
     except UnicodeDecodeError:
-        raise KalahError(f"config {path}: is not UTF-8 text.") from None
-    except yaml.YAMLError as error:
-        raise KalahError(f"config {path}: is not YAML ({' '.join(str(error).split())}).") from None
-    given: set[str] = set()
-    for item in overrides:
-        key, equals, text = item.partition("=")
-        if not equals or not key:
-            raise KalahError(f"override {item!r} is not key=value, e.g. selfplay.games=256.")
-        if key in given:
-            raise KalahError(f"override: {key!r} stands twice; give it once.")
-        given.add(key)
-        _override(data, key.split("."), text, item)
-    return make_config(data, f"config {path}")
+        raise KalahError(f"{where} is not UTF-8 text; save it as such.") from None
+    return _with_overrides(parse_yaml(text, where), overrides, where)
+
+
+def run_config(path: str, overrides: list[str], resume: bool) -> tuple[TrainConfig, Path]:
+    """Return the config and the folder of the run that `kalah train` is asked for.
+
+    path: a config as for `load_config`, or with `resume` the folder of a run, which goes on with the config
+    that it was begun with.
+    """
+    folder = Path(path)
+    done = checkpoints(folder) if folder.is_dir() else []
+    if resume and done:
+        config = _with_overrides(load_meta(done[-1])["config"], overrides, f"run {path}")
+        return config, folder
+    if folder.is_dir() and _find(path) == folder:
+        if done:
+            raise KalahError(f"{path} holds a run already; go on with --resume, or give a config.")
+        raise KalahError(
+            f"{path} is a folder without checkpoints; give a config, or with --resume the folder of a run "
+            "that has some, such as runs/NAME."
+        )
+    config = load_config(path, overrides)
+    return config, Path("runs") / config.name
 
 
 def _find(path: str) -> Path:
-    """Return the file itself, or where there is none the shipped config of that name (`quick`)."""
-    shipped = (
-        resource_dir("configs") / Path(path).with_suffix(".yaml").name if Path(path).name else Path(path)
-    )
-    return Path(path) if Path(path).exists() or not shipped.is_file() else shipped
+    """Return the file itself, or where there is none the shipped config: `quick`, `configs/quick.yaml`."""
+    named = Path(path)
+    if named.is_file() or str(named.parent) not in (".", "configs") or named.suffix not in ("", ".yaml"):
+        return named
+    own = resource_dir("configs") / f"{named.stem}.yaml"
+    return own if named.stem in shipped() else named
 
 
-def _override(data: Any, keys: list[str], text: str, item: str) -> None:
-    if not isinstance(data, dict):
-        raise KalahError(f"override {item!r}: {keys[0]!r} is below a key that holds no keys.")
-    if len(keys) > 1:
-        _override(data.setdefault(keys[0], {}), keys[1:], text, item)
+def _with_overrides(data: Any, overrides: list[str], where: str) -> TrainConfig:
+    """Return the config of plain data and overrides, which are applied in their order."""
+    _mapping(data, where)
+    given: dict[str, str] = {}
+    for item in overrides:
+        key, equals, text = item.partition("=")
+        if not equals or not key:
+            raise KalahError(f"override {item!r} is not key=value; write it as in selfplay.games=256.")
+        if key in given:
+            raise KalahError(f"override {item!r}: {key!r} stands twice; give it once.")
+        given[key] = item
+        _override(data, key.split("."), parse_yaml(text, f"override {item!r}"), item)
+    return make_config(data, where, given)
+
+
+def _override(data: dict[Any, Any], keys: list[str], value: Any, item: str) -> None:
+    if len(keys) == 1:
+        data[keys[0]] = value
         return
-    try:
-        data[keys[0]] = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise KalahError(f"override {item!r}: {text!r} is not a YAML value.") from None
+    below = data.setdefault(keys[0], {})
+    if not isinstance(below, dict):
+        raise KalahError(
+            f"override {item!r}: {keys[0]} is {short(below)}, which holds no keys; leave {keys[1]} out."
+        )
+    _override(below, keys[1:], value, item)

@@ -68,8 +68,10 @@ class Progress:
         iteration = int(metrics["iteration"])
         each = (time.monotonic() - self.started) / (iteration - self.first)
         left = min(each * (self.config.iterations - iteration), max(0.0, budget - metrics["seconds"]))
-        losses = "/".join(
-            f"{metrics[key]:.3f}" for key in ("policy_loss", "outcome_loss", "margin_loss") if key in metrics
+        losses = " ".join(
+            f"{key} {metrics[f'{key}_loss']:.3f}"
+            for key in ("policy", "outcome", "margin")
+            if f"{key}_loss" in metrics
         )
         return (
             f"{int(metrics['games']):,} games  {metrics['plies_per_s']:,.0f} plies/s  "
