@@ -184,7 +184,7 @@ def test_what_an_agent_could_prove_is_told(file: str, capsys: pytest.CaptureFixt
     assert json.loads(json.dumps([answer["asked"], answer["proved"]])) == [4, 3]
     from train.commands.grade import _print_suite
 
-    _print_suite([{"agent": "perfect", "suite": "s", "seed": 0, **answer}])
+    _print_suite([{"agent": "perfect", "suite": "s", "seed": 0, **answer}], 256)
     assert "perfect: proved 3 of 4 positions it was asked." in capsys.readouterr().out
 
 

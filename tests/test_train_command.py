@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from training import SMALL
 
 from kalah_env.errors import KalahError
 from train import checkpoint, loop
-from train.config import make_config
+from train.config import make_config, run_config
 from train.files import alone
 from train.loop import train
 
@@ -62,7 +61,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_says_how_to_go_on_in_words_that_a_shell_takes(config: str, number: int, code: int) -> None:
+def test_a_signal_says_how_to_go_on(config: str, number: int, code: int) -> None:
     words = ["train", config, "iterations=100000", "selfplay.simulations=[4, 8]", "keep_every=0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -74,7 +73,9 @@ def test_a_signal_says_how_to_go_on_in_words_that_a_shell_takes(config: str, num
         said = process.stdout.read().splitlines()
     assert process.returncode == code
     told = said[-1].removeprefix("stopped; go on with: ")
-    assert shlex.split(told) == ["kalah", *words, "--resume"]
+    assert told == "kalah train runs/small --resume"
+    begun, _ = run_config("runs/small", [], resume=True)
+    assert (begun.iterations, begun.selfplay.simulations) == (100000, [4, 8])
     (newest,) = checkpoint.checkpoints(Path("runs/small"))[-1:]
     assert int(newest.name) >= 1
 
@@ -91,17 +92,18 @@ def test_sigterm_is_as_it_was_after_training(config: str) -> None:
 
 def test_why_a_run_ended_is_said(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     def said(*overrides: str, resume: bool = True) -> str:
-        assert loop.train_command(config, list(overrides), resume) == 0
+        assert loop.train_command("runs/small" if resume else config, list(overrides), resume) == 0
         return capsys.readouterr().out
 
-    loop.train_command(config, ["iterations=2"], resume=False)
-    assert "ended after" not in capsys.readouterr().out
-    ended = said("iterations=9", "max_minutes=1e-6".replace("1e-6", "0.000001"))
-    assert "nothing left to do: it has 2 of 9 iterations, max_minutes=1e-06 are spent." in ended
-    assert "nothing left to do: it has 2 of 2 iterations." in said("iterations=2")
-    late = said("iterations=9", "max_minutes=0.05", "name=late", resume=False)
-    done = len(list(Path("runs/late/metrics.jsonl").read_text().splitlines()))
-    if done < 9:
-        assert (
-            f"ended after {done} of 9 iterations, max_minutes=0.05 are spent; go on with: kalah train" in late
-        )
+    whole = said("iterations=2", resume=False)
+    assert "trained: runs/small/checkpoints/000002" in whole
+    assert "spent" not in whole
+    assert "nothing left" not in whole
+    assert "nothing left to do: runs/small has 2 iterations" in said()
+    spent = said("iterations=9", "max_minutes=0.000001")
+    assert (
+        "max_minutes=1e-06 are spent after 2 of 9 iterations; go on with: kalah train runs/small max" in spent
+    )
+    again = spent.partition("go on with: kalah train ")[2].splitlines()[0].split()
+    assert run_config(again[0], again[1:-1], resume=True)[0].max_minutes == 2e-6
+    assert "nothing left" not in said("iterations=3")

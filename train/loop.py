@@ -6,7 +6,6 @@ last iteration, so a run is reproducible, and a resumed run equals an uninterrup
 `selfplay.py`, `replay.py`, `learner.py`, `checkpoint.py`; what is shown: `progress.py`.
 """
 
-import shlex
 import signal
 import threading
 import time
@@ -27,7 +26,7 @@ from kalah_env import engine
 from kalah_env.errors import KalahError
 from kalah_env.rules import format_rules, rules_hash
 from train import checkpoint
-from train.config import TrainConfig, load_config, make_config
+from train.config import TrainConfig, make_config, run_config
 from train.files import alone
 from train.learner import Learner
 from train.progress import Progress
@@ -275,15 +274,13 @@ def why_untrained(done: int, rows: int, config: TrainConfig) -> str:
 
 def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
     """Run `kalah train`; return its exit code."""
-    config = load_config(config_path, overrides)
-    folder = Path("runs") / config.name
-    again = f"kalah train {shlex.join([config_path, *overrides, '--resume'])}"
-    before = len(checkpoint.checkpoints(folder)) and int(checkpoint.checkpoints(folder)[-1].name)
+    config, folder = run_config(config_path, overrides, resume)
+    before = sum(int(path.name) for path in checkpoint.checkpoints(folder)[-1:])
     try:
         with _terminated():
             last = train(config, folder, resume)
     except KeyboardInterrupt as stopped:
-        print(f"\nstopped; go on with: {again}")
+        print(f"\nstopped; go on with: kalah train {folder} --resume")
         return 143 if stopped.args else 130
     meta = checkpoint.load_meta(last)
     done = meta["iteration"]
@@ -291,19 +288,16 @@ def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
         print(f"nothing was learned: {why_untrained(done, meta['replay']['total'], config)}")
         print(f"untrained: {last}")
         return 0
-    if done == before:
-        print(f"nothing left to do: it has {done} of {config.iterations} iterations{_spent(done, config)}.")
-    elif done < config.iterations:
+    if done < config.iterations:
         print(
-            f"ended after {done} of {config.iterations} iterations{_spent(done, config)}; go on with: {again}"
+            f"max_minutes={config.max_minutes:g} are spent after {done} of {config.iterations} iterations; "
+            f"go on with: kalah train {folder} max_minutes={2 * config.max_minutes:g} --resume"
         )
+    elif done == before:
+        print(f"nothing left to do: {folder} has {done} iterations, as many as were asked for, or more.")
     print(f"trained: {last}")
     print(f"play it: kalah arena net:{last},sims=64 greedy --rules {config.rules} --games 100")
     return 0
-
-
-def _spent(done: int, config: TrainConfig) -> str:
-    return f", max_minutes={config.max_minutes:g} are spent" if done < config.iterations else ""
 
 
 @contextmanager
