@@ -65,7 +65,12 @@ def test_a_signal_says_how_to_go_on(config: str, number: int, code: int) -> None
     words = ["train", config, "iterations=100000", "selfplay.simulations=[4, 8]", "keep_every=0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        [sys.executable, "-m", "train.cli", *words], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-m", "train.cli", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # A shell that starts the tests in the background has its children ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdout
         assert "small 1/100000" in process.stdout.readline()
