@@ -46,7 +46,7 @@ def check_rules(what: str, trained: Rules, rules: Rules) -> None:
     if not can_play(trained, rules):
         raise KalahError(
             f"{what} was trained on {format_rules(trained)} and cannot play {format_rules(rules)}; "
-            "choose a net of those rules."
+            "choose a net of those rules (only seeds may differ)."
         )
 
 

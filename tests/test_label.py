@@ -194,6 +194,17 @@ def test_a_position_that_cannot_be_solved_is_told(tmp_path):
     assert not (tmp_path / "a.jsonl.gz").exists()
 
 
+def test_ctrl_c_says_that_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
+    words = ["label", str(tmp_path / "a.jsonl.gz"), "--rules", "kalah:pits=3,seeds=2", "--bands", "3-6=12"]
+    with monkeypatch.context() as patch:
+        patch.setattr(label, "write_suite", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert main([*words, "--memory", "1"]) == 130
+    assert "stopped by Ctrl-C; the same command goes on where it was.\n" in capsys.readouterr().err
+    assert [path.suffix for path in tmp_path.glob("a.*")] == [".labels"]
+    assert main([*words, "--memory", "1"]) == 0
+    assert [path.name for path in tmp_path.glob("a.*")] == ["a.jsonl.gz"]
+
+
 @pytest.mark.parametrize(
     ("words", "bands"),
     [
@@ -242,7 +253,7 @@ def test_the_command_says_how_to_make_it_again(tmp_path, monkeypatch, capsys):
     assert command[0] == "kalah"
     data = (tmp_path / "s.jsonl.gz").read_bytes()
     assert main(command[1:]) == 2  # it is there
-    assert "exists" in capsys.readouterr().err
+    assert "is there already, and whole" in capsys.readouterr().err
     (tmp_path / "s.jsonl.gz").unlink()
     assert main(command[1:]) == 0
     assert (tmp_path / "s.jsonl.gz").read_bytes() == data

@@ -87,7 +87,7 @@ def test_rules_may_be_given_beside_the_file(tmp_path):
     assert (
         len(read_suite(path, parse_rules("openspiel-mancala:pits=2")).states) == 1
     )  # equal but for the name
-    with pytest.raises(KalahError, match=r"line 1: rules kalah:pits=2 after kalah:pits=3"):
+    with pytest.raises(KalahError, match=r"line 1: the rules are kalah:pits=2, but kalah:pits=3 asked for"):
         read_suite(path, parse_rules("kalah:pits=3"))
 
 

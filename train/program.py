@@ -82,8 +82,8 @@ def guarded(run: Callable[[], int]) -> int:
             raise  # a bug of ours, not a missing extra
         hint = 'pip install "kalah-env[train]"'
         return _complain(f"this needs the package {missing}, which is not installed: `{hint}`.", 2)
-    except KeyboardInterrupt:
-        return _complain("stopped by Ctrl-C.", 130)
+    except KeyboardInterrupt as stopped:
+        return _complain(f"stopped by Ctrl-C{''.join(f'; {told}' for told in stopped.args)}.", 130)
     except MemoryError as error:
         return _complain(f"the memory of this machine is not enough ({error}); ask for less.", 2)
     except BrokenPipeError:

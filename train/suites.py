@@ -104,8 +104,9 @@ def read_suite(path: Path, rules: Rules | None = None) -> Suite:
         if "rules" in item:
             named = _rules(where, item["rules"])
             if found is not None and named._replace(preset=0) != found._replace(preset=0):
+                asked = "asked for" if rules is not None else "in the lines before"
                 raise KalahError(
-                    f"{where}: rules {format_rules(named)} after {format_rules(found)}; "
+                    f"{where}: the rules are {format_rules(named)}, but {format_rules(found)} {asked}; "
                     "a suite has one rule set."
                 )
             found = named

@@ -48,21 +48,24 @@ def run(args: argparse.Namespace) -> int:
     if not out.name.endswith(".jsonl.gz"):
         raise KalahError(f"label: {out} does not end with .jsonl.gz; give a name that does.")
     if out.exists():
-        raise KalahError(f"label: {out} exists; give a new name, or move it away.")
+        raise KalahError(f"label: {out} is there already, and whole; give a new name, or move it away.")
     bands = parse_bands(args.bands)
     command = ["kalah", "label", out.name, "--rules", format_rules(rules), "--bands", args.bands]
     command += [word for agent in args.agent for word in ("--agent", agent)]
-    suite = make_suite(
-        out,
-        rules,
-        bands,
-        seed=args.seed,
-        about={"seed": args.seed, "command": shlex.join([*command, "--seed", str(args.seed)])},
-        sources=with_agents(args.agent),
-        threads=args.threads,
-        memory=args.memory,
-        progress=_progress if sys.stderr.isatty() else lambda done, total: None,
-    )
+    try:
+        suite = make_suite(
+            out,
+            rules,
+            bands,
+            seed=args.seed,
+            about={"seed": args.seed, "command": shlex.join([*command, "--seed", str(args.seed)])},
+            sources=with_agents(args.agent),
+            threads=args.threads,
+            memory=args.memory,
+            progress=_progress if sys.stderr.isatty() else lambda done, total: None,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command goes on where it was") from None
     sources = dict(Counter(suite.sources))
     found = [int(((suite.seeds() >= band.low) & (suite.seeds() <= band.high)).sum()) for band in bands]
     for band, count in zip(bands, found, strict=True):
