@@ -96,7 +96,7 @@ def _print_tables(answer: dict[str, Any]) -> None:
         for r in answer["results"]
     ]
     ranked = sorted(answer["elo"].items(), key=lambda item: -item[1]["elo"])
-    elo = [[key, f"{r['elo']:+.0f}", _range(r["interval"], "{:+.0f}")] for key, r in ranked]
+    elo = [[key, f"{r['elo']:+z.0f}", _range(r["interval"], "{:+z.0f}")] for key, r in ranked]
     count = f"{answer['openings']} opening{'s' if answer['openings'] > 1 else ''}"
     print(f"{answer['rules']}: {count} x 2 seats, seed {answer['seed']}; 95 % intervals")
     print_table(["a", "b", "games", "wins", "draws", "losses", "score", "interval", "distinct"], results)
