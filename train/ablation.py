@@ -47,6 +47,8 @@ ARMS: dict[str, list[str]] = {
     "window of all rows": ["replay.window=100000000", "replay.share=1.0"],
     "no endgame table": ["selfplay.endgame=0"],
     "no random openings, no forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
+    "random openings of up to 30 plies": ["selfplay.random_plies=30"],
+    "nine forks in ten games": ["selfplay.fork=0.9"],
     "AdamW alone": ["learner.optimiser=adamw", "learner.weight_decay=0.0001"],
 }
 AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
