@@ -130,8 +130,8 @@ def test_the_curve_of_a_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
         assert row["games"] == 4
         assert row["interval"][0] <= row["score"] <= row["interval"][1]
     assert len(curve.measure(RUN, games=2, every=2)) == 4
-    figure = curve.draw(RUN, rows, Path("deep/curve.png"))
-    assert Path("deep/curve.png").read_bytes().startswith(b"\x89PNG")
+    figure = curve.draw(RUN, rows, Path("curve.png"))
+    assert Path("curve.png").read_bytes().startswith(b"\x89PNG")
     above, below = (axes.lines for axes in figure.axes)
     assert [list(np.asarray(line.get_ydata())) for line in above[:4]] == [
         [rows[i]["score"], rows[i + 4]["score"]] for i in (0, 2, 1, 3)
