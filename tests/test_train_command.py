@@ -95,7 +95,17 @@ def test_sigterm_is_as_it_was_after_training(config: str) -> None:
     assert [path.name for path in checkpoint.checkpoints(Path("runs/small"))] == ["000001", "000002"]
 
 
-def test_why_a_run_ended_is_said(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_a_run_ended_is_said(
+    config: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Run, "iterate", stop)
+        assert loop.train_command(config, [], resume=False) == 130
+    assert "before the first iteration was done; the same command begins again." in capsys.readouterr().out
+
     def said(*overrides: str, resume: bool = True) -> str:
         assert loop.train_command("runs/small" if resume else config, list(overrides), resume) == 0
         return capsys.readouterr().out

@@ -280,7 +280,10 @@ def train_command(config_path: str, overrides: list[str], resume: bool) -> int:
         with _terminated():
             last = train(config, folder, resume)
     except KeyboardInterrupt as stopped:
-        print(f"\nstopped; go on with: kalah train {folder} --resume")
+        if checkpoint.checkpoints(folder):
+            print(f"\nstopped; go on with: kalah train {folder} --resume")
+        else:
+            print("\nstopped before the first iteration was done; the same command begins again.")
         return 143 if stopped.args else 130
     meta = checkpoint.load_meta(last)
     done = meta["iteration"]
