@@ -133,7 +133,6 @@ def _figures(part: dict[str, Any]) -> list[str]:
 
 
 def _print_suite(results: list[dict[str, Any]], size: int) -> None:
-
     first = results[0]
     print(
         f"{first['suite']}: {first['rules']}, {first['counted']} of {first['positions']} positions counted, "
