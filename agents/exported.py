@@ -3,7 +3,9 @@
 The file's metadata holds the rules and the number of seeds; `kalah export` (`train/export.py`) writes it.
 """
 
+import os
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -14,12 +16,23 @@ from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, parse_rules
 
 
+def load_onnxruntime() -> ModuleType:
+    """Return the module `onnxruntime`, kept from sending anything; `ModuleNotFoundError` without it.
+
+    Its packages report each process to their maker since 1.29, unless this stands before the import.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 class OnnxEvaluator(Evaluator):
     """Evaluates states with an exported network, a file or its bytes; its metadata holds the rules."""
 
     def __init__(self, path: str | bytes, sign_weight: float = 0.25, threads: int = 1) -> None:
         try:
-            import onnxruntime
+            onnxruntime = load_onnxruntime()
         except ImportError:
             raise KalahError('onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".') from None
         if isinstance(path, str) and not Path(path).is_file():

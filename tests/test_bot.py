@@ -1,5 +1,6 @@
 """The agent `bot` and its timed search: exact where it can be, in time, without torch."""
 
+import os
 import subprocess
 import sys
 import time
@@ -225,6 +226,17 @@ def test_bot_and_exported_nets_start_without_torch(folder: Path) -> None:
         "assert 'onnxruntime' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=250)
+
+
+def test_a_bot_reports_to_nobody(folder: Path, tmp_path: Path) -> None:
+    """ONNX Runtime keeps the name it gave to a machine, and what it is to send, in files at home."""
+    home = tmp_path / "home"
+    home.mkdir()
+    away = ("XDG_CACHE_HOME", "ORT_DISABLE_TELEMETRY", "CI")
+    environment = {name: value for name, value in os.environ.items() if name not in away}
+    code = f"from agents.exported import OnnxEvaluator; OnnxEvaluator('{folder}/net.onnx')"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**environment, "HOME": str(home)})
+    assert not list(home.rglob("*onnxruntime*"))
 
 
 def test_bot_by_its_text_keeps_to_the_time(folder: Path) -> None:

@@ -113,6 +113,7 @@ def _analysis() -> None:
     """Value moves as people are shown them, by alpha-beta alone and by solver and network; let `bot` play."""
     from agents.analysis import Analyst
     from agents.base import make_agent
+    from agents.exported import load_onnxruntime
     from kalah_env import batch
     from kalah_env.rules import parse_rules
 
@@ -123,8 +124,7 @@ def _analysis() -> None:
             analyst.analyse(batch.new_games(rules, 1)[0], 0.1)
 
     value("kalaha-philos:pits=3,seeds=2")
-    import onnxruntime  # noqa: F401 - without it a network cannot be asked
-
+    load_onnxruntime()  # without it a network cannot be asked
     value("kalah")
     bot, rules = make_agent("bot:ms=100,memory=1"), parse_rules("kalah")
     for _ in range(TRIES):
