@@ -15,6 +15,7 @@ import functools
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,7 +34,8 @@ from kalah_env.rules import Rules, format_rules, parse_rules, rules_hash, side_p
 FORMAT = "kalah-env endgame table 1"
 HEADER = 4096
 MAX_BYTES = 2**36
-SMALL = 10**6  # boards of a table that is made on the way
+SMALL = 10**6  # boards of a table that is made on the way, without a word
+LARGE = 2**31  # boards of a table that is made only where somebody asks for just that
 _CHUNK = 2**24
 
 
@@ -276,9 +278,24 @@ def _damaged(path: Path, why: str) -> KalahError:
 
 
 def obtain(rules: Rules, seeds: int) -> Endgame:
-    """Return the table of `seeds` seeds: from `folder()`, or computed with all cores and kept there."""
+    """Return the table of `seeds` seeds: from `folder()`, or computed with all cores and kept there.
+
+    `KalahError` where it would have more than `LARGE` boards; a warning where it is not `SMALL`.
+    """
     path = path_of(rules, seeds)
-    return load(path, rules) if path.exists() else save(compute(rules, seeds, os.cpu_count() or 1), path)
+    if path.exists():
+        return load(path, rules)
+    check_range("endgame table: seeds", seeds, 1, max_seeds(rules))
+    boards = packed.count_positions(rules, seeds)
+    size = f"an endgame table of {seeds} seeds on {rules.pits} pits a side, {boards:,} boards, a byte each"
+    if boards > LARGE:
+        raise KalahError(
+            f"{size}, is not made on the way; `kalah endgame --rules {format_rules(table_rules(rules))} "
+            f"--seeds {seeds}` makes it, or ask for fewer seeds."
+        )
+    if boards > SMALL:
+        warnings.warn(f"making {size}, kept in {folder()}", stacklevel=2)
+    return save(compute(rules, seeds, os.cpu_count() or 1), path)
 
 
 def find_or_make(rules: Rules, most: int = MAX_BYTES) -> Endgame:

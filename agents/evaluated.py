@@ -9,6 +9,7 @@ import numpy as np
 
 from agents import endgame
 from agents.base import check_range, check_running, check_states, make_rng
+from agents.endgame import Endgame
 from agents.mcts import Search, SearchConfig
 from agents.nets import check_rules
 from agents.timed import TimedSearch
@@ -44,7 +45,8 @@ class EvaluatorAgent:
     """Plays with an evaluator: the policy head's best legal move, or a search without noise.
 
     sims: simulations of each position, 0 for none; ms: milliseconds of each position in their place; seeds:
-    of the endgame table that the search sees, made where there is none; 0 takes none.
+    of the endgame table that the search sees, which is loaded, or made where there is none, when the agent is
+    first asked; 0 takes none.
     """
 
     def __init__(
@@ -52,13 +54,14 @@ class EvaluatorAgent:
         evaluate: Any,
         spec: str,
         sims: int,
-        ms: int,
+        ms: int | None,
         search: str,
         seeds: int,
         seed: int | None,
     ) -> None:
         check_range("agent net: sims", sims, 0, MAX_SIMULATIONS)
-        check_range("agent net: ms", ms, 0, MAX_MS)
+        if ms is not None:
+            check_range("agent net: ms", ms, 1, MAX_MS)
         if sims and ms:
             raise KalahError(f"agent {spec}: sims={sims} and ms={ms} are two limits; give one of them.")
         if ms and search != "gumbel":
@@ -74,9 +77,12 @@ class EvaluatorAgent:
         self.trained = trained = evaluate.trained
         self.evaluate = evaluate
         self.config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
-        self.table = endgame.obtain(trained, seeds) if seeds else None
-        self.search = Search(self.config, self.table) if sims else None
-        self.ms = ms
+        if seeds:
+            endgame.table_rules(trained)
+            check_range("agent net: endgame", seeds, 0, endgame.max_seeds(trained))
+        self.sims, self.ms, self.seeds = sims, ms or 0, seeds
+        self._search: Search | None = None
+        self._table: Endgame | None = None
         self._clocked: dict[Rules, TimedSearch] = {}
         self.rng = make_rng(seed)
 
@@ -84,8 +90,11 @@ class EvaluatorAgent:
         """Return one legal action for each running state: (B,) int64."""
         check_rules(self.spec, self.trained, rules)
         check_running(rules, states, self.spec)
-        if self.search:
-            return self.search.run(rules, states, self.evaluate, self.rng).actions.copy()
+        if self.seeds and self._table is None:
+            self._table = endgame.obtain(self.trained, self.seeds)
+        if self.sims:
+            self._search = self._search or Search(self.config, self._table)
+            return self._search.run(rules, states, self.evaluate, self.rng).actions.copy()
         if self.ms:
             return self._by_the_clock(rules, states)
         logits, _ = self.evaluate(rules, states)
@@ -93,7 +102,7 @@ class EvaluatorAgent:
 
     def _by_the_clock(self, rules: Rules, states: np.ndarray) -> np.ndarray:
         if rules not in self._clocked:
-            self._clocked[rules] = TimedSearch(rules, self.evaluate, self.table, self.config)
+            self._clocked[rules] = TimedSearch(rules, self.evaluate, self._table, self.config)
         search = self._clocked[rules]
         masks = batch.legal_masks(rules, states)
         actions = masks.argmax(axis=1).astype(np.int64)

@@ -6,12 +6,14 @@ The file's metadata holds the rules and the number of seeds; `kalah export` (`tr
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import numpy as np
 
 from agents.encoding import encode, num_features
 from agents.evaluated import Evaluator, EvaluatorAgent
 from agents.heads import utilities
+from agents.nets import shipped_nets
 from kalah_env.errors import KalahError
 from kalah_env.rules import Rules, parse_rules
 
@@ -36,7 +38,10 @@ class OnnxEvaluator(Evaluator):
         except ImportError:
             raise KalahError('onnx: onnxruntime is not installed; pip install "kalah-env[onnx]".') from None
         if isinstance(path, str) and not Path(path).is_file():
-            raise KalahError(f"onnx: there is no file {path!r}; `kalah export` makes one.")
+            advice = "`kalah export` makes one"
+            if path in shipped_nets() or Path(path).is_dir():
+                advice = f"a network's folder is net:{path}"
+            raise KalahError(f"onnx: there is no file {path!r}; {advice}.")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         try:
@@ -74,8 +79,8 @@ class OnnxAgent(EvaluatorAgent):
         path: str,
         *,
         sims: int = 0,
-        ms: int = 0,
-        search: str = "gumbel",
+        ms: int | None = None,
+        search: Literal["gumbel", "puct"] = "gumbel",
         sign_weight: float = 0.25,
         endgame: int = 0,
         seed: int | None = None,

@@ -29,9 +29,16 @@ def find_net(name: str) -> Path:
     for folder in (path, *newest, resource_dir("checkpoints") / name):
         if (folder / CONFIG).is_file():
             return folder
-    raise KalahError(
-        f"net {name!r}: there is no {CONFIG} in that folder; give a checkpoint's folder (or its run's)."
-    )
+    if path.suffix == ".onnx":
+        raise KalahError(f"net {name!r}: that is an exported network; write onnx:{name}.")
+    why = f"there is no {CONFIG} in that folder" if path.is_dir() else "there is no such folder"
+    known = ", ".join(shipped_nets())
+    raise KalahError(f"net {name!r}: {why}; give a run's, a checkpoint's, or a shipped net: {known}.")
+
+
+def shipped_nets() -> list[str]:
+    """Return the names of the nets that ship with the project, sorted."""
+    return sorted(file.parent.name for file in resource_dir("checkpoints").glob(f"*/{CONFIG}"))
 
 
 def can_play(trained: Rules, rules: Rules) -> bool:

@@ -7,7 +7,7 @@ best move, or searches with `sims=` (`evaluated.py`). How the heads are read: `h
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -111,9 +111,9 @@ class NetAgent(EvaluatorAgent):
         path: str,
         *,
         sims: int = 0,
-        ms: int = 0,
-        search: str = "gumbel",
-        device: str = "auto",
+        ms: int | None = None,
+        search: Literal["gumbel", "puct"] = "gumbel",
+        device: Literal["auto", "cpu", "cuda"] = "auto",
         sign_weight: float = 0.25,
         endgame: int = 0,
         seed: int | None = None,

@@ -49,7 +49,7 @@ class RolloutAgent:
 
     def __init__(self, *, sims: int, c: float = EXPLORATION, seed: int | None = None) -> None:
         check_range("agent mcts: sims", sims, 1, MAX_SIMS)
-        check_range("agent mcts: c", c, 0.0, 1000.0)
+        check_range("agent mcts: c", c, 0, 1000)
         self.spec = f"mcts:sims={sims}"
         self.sims, self.c = sims, c
         self.seed = int(make_rng(seed).integers(2**63))

@@ -3,8 +3,8 @@
 Texts are `name[:argument][,option=value,...]`. A name resolves to a class that an installed package
 has put into the group, so nothing of `agents` is imported here. The class's constructor says what the
 text may hold: its one positional parameter, if any, is the argument without `=`, its keyword-only
-parameters are the options, annotated with int, float, str, bool or `X | None`; `seed` is one of them
-in every agent.
+parameters are the options, annotated with int, float, str, bool, a `Literal` of texts or `X | None`;
+`seed` is one of them in every agent.
 """
 
 import inspect
@@ -113,21 +113,32 @@ def _options(name: str, items: list[str], parameters: dict[str, inspect.Paramete
 
 def _usage(name: str, parameters: dict[str, inspect.Parameter]) -> str:
     forms = [
-        f"{p.name}={_kind(p.annotation).__name__}" if p.kind is p.KEYWORD_ONLY else p.name.upper()
+        f"{p.name}={'|'.join(_choices(p.annotation)) or _kind(p.annotation).__name__}"
+        if p.kind is p.KEYWORD_ONLY
+        else p.name.upper()
         for p in parameters.values()
     ]
     return f"write {name}:{','.join(forms)} with what you need of these, separated by commas."
 
 
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """Return the texts of a `Literal`; none for other annotations."""
+    return typing.get_args(annotation) if typing.get_origin(annotation) is typing.Literal else ()
+
+
 def _kind(annotation: Any) -> type:
-    """Return int, float, bool or str for an annotation that may be `X | None`."""
+    """Return int, float, bool or str for an annotation that may be `X | None`, str for a `Literal`."""
+    if _choices(annotation):
+        return str
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         annotation = next(arg for arg in typing.get_args(annotation) if arg is not type(None))
     return annotation
 
 
 def _convert(name: str, key: str, text: str, annotation: Any) -> Any:
-    kind = _kind(annotation)
+    kind, choices = _kind(annotation), _choices(annotation)
+    if choices and text not in choices:
+        raise KalahError(f"agent {name}: {key}={text} is not known; it is {' or '.join(choices)}.")
     try:
         # int() and float() would also take digits of other scripts and 1_000.
         if kind in (int, float) and not (text.isascii() and "_" not in text):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kalah_env.errors import KalahError
 from train import ablation
 from train.config import load_config
 
@@ -38,6 +39,33 @@ def test_every_arm_changes_the_base_and_nothing_else(arm: str) -> None:
         if base[part][key] != config[part][key]
     }
     assert changed == {override.partition("=")[0] for override in ablation.ARMS[arm]}
+
+
+ROW = json.dumps(
+    {"arm": "base", "minutes": 10, "seed": 0, "iterations": 5}
+    | {name: dict.fromkeys(ablation.GRADES, 0.5) for name in ablation.AGENTS}
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ROW[:-9],
+        "{}",
+        "3",
+        "",
+        "name: base",
+        ROW.replace('"base"', "7"),
+        ROW.replace("10,", '"10",'),
+        "\ufffd\0",
+    ],
+)
+def test_a_line_that_is_no_row_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "good").write_text(f"{ROW}\n{ROW}\n")
+    assert [row["seed"] for row in ablation.read_rows(tmp_path / "good")] == [0, 0]
+    (tmp_path / "bad").write_text(f"{ROW}\n{line}\n{ROW}\n")
+    with pytest.raises(KalahError, match=r"bad, line 2 is no row of this table .*; delete the line"):
+        ablation.read_rows(tmp_path / "bad")
 
 
 def test_arms_get_equal_time_and_are_not_run_twice(

@@ -53,6 +53,14 @@ def test_a_bundle_is_small_and_the_same_each_time(bot: Path, tmp_path: Path) -> 
     assert not [name for name in names if "solver" in name or "network" in name or "vector" in name]
 
 
+def test_its_help_is_about_itself(bot: Path, bare: dict[str, str]) -> None:
+    told = run(bare, str(bot), "--help").stdout
+    assert told.startswith("usage: python bot.pyz ")
+    assert "an agent's text (bundled); agents: bundled, greedy" in " ".join(told.split())
+    assert told.splitlines()[-1].startswith("  python bot.pyz --protocol kgp")
+    assert "kalah engine" not in told
+
+
 def test_it_speaks_a_protocol_without_a_compiler(bot: Path, bare: dict[str, str]) -> None:
     told = "START;South\nCHANGE;1;7,7,7,7,7,7,7,0,0,8,8,8,8,8,8,1;OPP\nEND\n"
     found = run(bare, str(bot), "--protocol", "mankalah", "--ms", "50", told=told)

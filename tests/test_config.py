@@ -96,7 +96,7 @@ def test_nothing_may_stand_twice(tmp_path: Path) -> None:
     """YAML and command lines would let the last one win without a word."""
     file = tmp_path / "twice.yaml"
     file.write_text("name: a\nnet: {width: 16, width: 32}\n")
-    with pytest.raises(KalahError, match=r"twice\.yaml.*key 'width' stands twice"):
+    with pytest.raises(KalahError, match=r"twice\.yaml.*key 'width' stands twice, line 2, column 18"):
         load_config(str(file), [])
     file.write_text("name: a\n")
     with pytest.raises(KalahError, match="'seed' stands twice"):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,22 @@ def test_tables_of_other_sizes_are_what_minimax_finds(pits, seeds):
         rules = parse_rules(f"kalah:pits={pits},{combination}")
         positions = [board.ravel().tolist() for board in random_boards(rng, pits, 40, seeds)]
         _check(rules, endgame.compute(rules, seeds), positions)
+
+
+def test_a_large_table_is_not_made_on_the_way(tmp_path, monkeypatch):
+    rules = parse_rules("kalah")
+    monkeypatch.setenv("KALAH_TABLE_DIR", str(tmp_path))
+    with pytest.raises(
+        KalahError, match=r"30 seeds .* 11,058,116,888 boards.*`kalah endgame --rules kalah --seeds 30`"
+    ):
+        endgame.obtain(rules, 30)
+    with pytest.raises(KalahError, match="seeds=36 is out of range; it is 1 to 35"):
+        endgame.obtain(rules, 36)
+    with pytest.warns(UserWarning, match=f"making an endgame table of 11 seeds .*kept in {tmp_path}"):
+        endgame.obtain(rules, 11)
+    with warnings.catch_warnings(action="error"):  # it is there now, and a small one is made without a word
+        assert endgame.obtain(rules, 11).seeds == 11
+        assert endgame.obtain(rules, 2).seeds == 2
 
 
 def test_a_byte_holds_the_values_of_the_largest_boards():

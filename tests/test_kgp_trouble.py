@@ -280,6 +280,8 @@ def test_bad_calls_are_one_line(capsys, monkeypatch):
         "--protocol kgp --url tcp://x --agent nobody": "there is no 'nobody'",
         "--protocol kgp --url tcp://x --ms 0": "1 to",
         "--protocol uci --url tcp://x": "--url is for --protocol kgp",
+        "--protocol kgp --url tcp://x --problems 4": "--problems is for --mode verify",
+        "--protocol kgp --url tcp://x --mode freeplay --problems 4": "--problems is for --mode verify",
         "--protocol xboard": "invalid choice",
         "": "--protocol",
     }

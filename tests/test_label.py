@@ -269,5 +269,5 @@ def test_rules_that_cannot_be_solved_are_refused(tmp_path, spec):
 
 def test_a_short_band_is_said(tmp_path, capsys):
     call = ["label", str(tmp_path / "s.jsonl.gz"), "--rules", "kalah:pits=2,seeds=1", "--bands", "4-4=50"]
-    assert main([*call, "--memory", "1", "--threads", "1"]) == 0
+    assert main([*call, "--memory", "1", "--threads", "1"]) == 1
     assert "of 50 positions found" in capsys.readouterr().err

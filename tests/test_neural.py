@@ -8,6 +8,8 @@ import pytest
 import torch
 from families import SMALL, random_game
 
+from agents import endgame
+from agents.base import check_plays, make_agent
 from agents.encoding import COUNT_CLASSES, MOVE_CLASSES, embed, encode, fold, num_features
 from agents.exported import OnnxAgent, OnnxEvaluator
 from agents.heads import utilities
@@ -204,8 +206,18 @@ def test_damaged_net_is_one_clear_error(folder: Path) -> None:
     weights.write_bytes(weights.read_bytes()[:200])
     with pytest.raises(KalahError, match="cannot be read"):
         load_net(str(folder))
-    with pytest.raises(KalahError, match=r"there is no config\.json"):
+    with pytest.raises(
+        KalahError, match=r"there is no such folder; give .* a shipped net: kalah-6x4, kalah-6x6"
+    ):
         load_net(str(folder / "nowhere"))
+    (folder / "nothing").mkdir()
+    with pytest.raises(KalahError, match=r"there is no config\.json in that folder"):
+        load_net(str(folder / "nothing"))
+    with pytest.raises(KalahError, match=r"that is an exported network; write onnx:some\.onnx"):
+        load_net("some.onnx")
+    for given in ("kalah-6x4", str(folder)):
+        with pytest.raises(KalahError, match=f"a network's folder is net:{given}"):
+            make_agent(f"onnx:{given}")
     (folder / "config.json").write_text("{}")
     with pytest.raises(KalahError, match="cannot be read"):
         load_net(str(folder))
@@ -292,6 +304,20 @@ def test_net_options_have_ranges(folder: Path, wrong: dict) -> None:
         NetAgent(str(folder), **wrong)
     with pytest.raises(KalahError, match="search=puct searches nothing; give sims="):
         NetAgent(str(folder), search="puct")
+
+
+def test_rules_are_looked_at_before_a_table_is_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, real = [], endgame.obtain
+    monkeypatch.setenv("KALAH_TABLE_DIR", str(folder))
+    monkeypatch.setattr(endgame, "obtain", lambda *what: made.append(what) or real(*what))
+    agent = NetAgent(str(folder), sims=2, endgame=3)
+    other = parse_rules("fairkalah:pits=4,seeds=3")
+    with pytest.raises(KalahError, match="cannot play fairkalah"):
+        check_plays(agent, other)
+    assert made == []
+    for _ in range(2):
+        check_plays(agent, agent.trained)
+    assert made == [(agent.trained, 3)]
 
 
 @pytest.mark.parametrize("spec", PRESET_NAMES)

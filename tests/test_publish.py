@@ -67,9 +67,26 @@ def test_publish_refuses_what_is_not_fit_to_ship(tmp_path: Path, monkeypatch: py
     with pytest.raises(KalahError, match="holds no checkpoint"):
         publish.publish(tmp_path, tmp_path / "out")
     train(make_config(SMALL | {"iterations": 1}, "test"), tmp_path / "run", resume=False, quiet=True)
+    with pytest.raises(KalahError, match="000001 has learned nothing yet"):
+        publish.publish(tmp_path / "run", tmp_path / "out")
+    train(make_config(SMALL | {"iterations": 4}, "test"), tmp_path / "run", resume=True, quiet=True)
     monkeypatch.setattr(publish, "MOST_BYTES", 10_000)
     with pytest.raises(KalahError, match=r"bytes \(10,000 at most\)"):
         publish.publish(tmp_path / "run", tmp_path / "out")
+
+
+def test_publish_writes_over_nothing(tmp_path: Path) -> None:
+    train(make_config(SMALL, "test"), tmp_path / "run", resume=False, quiet=True)
+    (tmp_path / "file").touch()
+    for there in ("run", "file"):
+        with pytest.raises(KalahError, match=f"{there} is there already; give a new folder"):
+            publish.publish(tmp_path / "run", tmp_path / there)
+    (tmp_path / "out").mkdir()  # an empty one is nobody's
+    assert publish.publish(tmp_path / "run", tmp_path / "out")["ok"]
+    before = (tmp_path / "out" / "weights.safetensors").read_bytes()
+    with pytest.raises(KalahError, match="out is there already"):
+        publish.publish(tmp_path / "run", tmp_path / "out")
+    assert (tmp_path / "out" / "weights.safetensors").read_bytes() == before
 
 
 SHIPPED = sorted(path.parent for path in resource_dir("checkpoints").glob("*/config.json"))

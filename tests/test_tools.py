@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("ablation nodir/x.jsonl", "ablation: the file cannot be written"),
         ("ablation x.jsonl --minutes 0", "'0' is not a number of minutes above 0"),
         ("ablation x.jsonl --minutes nan", "'nan' is not a number of minutes above 0"),
-        ("ablation x.jsonl --table", "holds no arm of --minutes 10; it has none"),
+        ("ablation x.jsonl --table", "holds no row of --minutes 10, nor any other"),
         ("ablation x.jsonl --arms nosuch", "invalid choice: 'nosuch'"),
     ],
 )
@@ -75,6 +75,12 @@ def test_a_curve_is_drawn_where_it_was_asked_for(
     assert {(row["simulations"], row["opponent"]) for row in rows} == {
         (sims, opponent) for sims in curve.SIMULATIONS for opponent in curve.OPPONENTS
     }
+
+
+def test_a_run_that_kept_no_net_is_told_why(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes((run / "metrics.jsonl").read_bytes())
+    with pytest.raises(KalahError, match="kept no net; give a run of at least `keep_every` iterations"):
+        curve.kept_nets(tmp_path, 1)
 
 
 def test_an_arm_that_learned_nothing_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

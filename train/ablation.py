@@ -13,6 +13,7 @@ import contextlib
 import json
 import math
 import shutil
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -52,6 +53,8 @@ ARMS: dict[str, list[str]] = {
     "AdamW alone": ["learner.optimiser=adamw", "learner.weight_decay=0.0001"],
 }
 AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
+SHOWN = {"raw": "alone", "64": "64 simulations"}
+GRADES = ("losing_errors", "best_moves", "mean_regret")
 WARM_UP, MEASURED = 2, 4  # iterations: compiling and filling the window, and those that are timed
 
 
@@ -94,9 +97,28 @@ def run_arm(arm: str, seed: int, minutes: float, count: int, folder: Path) -> di
     for name, spec in AGENTS.items():
         agent = make_agent(spec.format(last), 0)
         found = report(agent, grade(agent, suite))
-        row[name] = {key: found[key] for key in ("losing_errors", "best_moves", "mean_regret", "intervals")}
+        row[name] = {key: found[key] for key in (*GRADES, "intervals")}
     shutil.rmtree(folder)
     return row
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows that a file holds; `KalahError` names the line that is none."""
+    rows = []
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            figures = [row["minutes"], row["seed"], row["iterations"]]
+            figures += [row[name][key] for name in AGENTS for key in GRADES]
+            if not isinstance(row["arm"], str) or not all(type(f) in (int, float) for f in figures):
+                raise ValueError("arm or figures are of another kind")
+        except (ValueError, TypeError, KeyError) as error:
+            raise KalahError(
+                f"ablation: {path}, line {number} is no row of this table ({type(error).__name__}: {error}); "
+                "delete the line, or give another file."
+            ) from None
+        rows.append(row)
+    return rows
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -113,7 +135,7 @@ def table(rows: list[dict[str, Any]]) -> None:
             cells.append("; ".join(f"{errors:.1f} / {best:.1f}" for errors, best in shares))
             cells.append("; ".join(f"{g['mean_regret']:.3f}" for g in grades))
         lines.append([arm, "; ".join(str(row["iterations"]) for row in found), *cells])
-    heads = [f"{name}: {what}" for name in AGENTS for what in ("errors / best %", "regret")]
+    heads = [f"{SHOWN[name]}: {what}" for name in AGENTS for what in ("errors / best %", "regret")]
     print_table(["arm", "iterations", *heads], lines)
 
 
@@ -136,14 +158,14 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print what the file holds")
     arguments = parser.parse_args()
     out = check_target("ablation: the file", arguments.out)
-    lines = out.read_text().splitlines() if out.exists() else []
-    held = [json.loads(line) for line in lines]
+    held = read_rows(out) if out.exists() else []
     rows = [row for row in held if row["minutes"] == arguments.minutes]
     if arguments.table:
         if not rows:
             others = ", ".join(f"{minutes:g}" for minutes in sorted({row["minutes"] for row in held}))
             raise KalahError(
-                f"ablation: {out} holds no arm of --minutes {arguments.minutes:g}; it has {others or 'none'}."
+                f"ablation: {out} holds no row of --minutes {arguments.minutes:g}"
+                f"{f'; it has some of {others}' if others else ', nor any other'}."
             )
         table(rows)
         return 0
@@ -156,6 +178,7 @@ def main() -> int:
                 if arm not in counts:
                     base = load_config(BASE, ARMS[arm])
                     counts[arm] = iterations_in(base, folder, 60 * arguments.minutes)
+                print(f"{arm}, seed {seed}: {counts[arm]} iterations", file=sys.stderr, flush=True)
                 row = run_arm(arm, seed, arguments.minutes, counts[arm], folder)
                 print(json.dumps(row), flush=True)
                 with out.open("a") as file:

@@ -8,6 +8,7 @@ Each subcommand is a module of `train/commands/` with HELP, EXAMPLE, `add_argume
 import argparse
 import importlib
 import sys
+from pathlib import Path
 from typing import Any
 
 from kalah_env import __version__
@@ -46,10 +47,12 @@ def main(argv: list[str] | None = None) -> int:
 def make_parser(command: str) -> Parser:
     """Return the parser of one subcommand."""
     module = _module(command)
+    program = Path(sys.argv[0]).name
+    called = f"python {program}" if program.endswith(".pyz") else f"kalah {command}"  # a one-file bot
     parser = Parser(
-        prog=f"kalah {command}",
+        prog=called,
         description=module.HELP,
-        epilog=f"example:\n  {module.EXAMPLE}",
+        epilog=f"example:\n  {module.EXAMPLE.replace(f'kalah {command}', called)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

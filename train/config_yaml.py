@@ -18,12 +18,14 @@ class _Loader(yaml.SafeLoader):
         """Return the mapping of a node."""
         # `!!map [1]` comes here, too, and is refused by PyYAML's own function.
         pairs = node.value if node.id == "mapping" else ()
-        keys = [self.construct_object(key, deep=True) for key, _ in pairs]
-        for key in keys:
-            if keys.count(key) > 1:
+        keys: list[Any] = []
+        for key, _ in pairs:
+            name = self.construct_object(key, deep=True)
+            if name in keys:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} stands twice", node.start_mark
+                    None, None, f"key {name!r} stands twice", key.start_mark
                 )
+            keys.append(name)
         return super().construct_mapping(node, deep)
 
 

@@ -34,7 +34,9 @@ def kept_nets(run: Path, every: int) -> list[tuple[Path, dict[str, Any]]]:
     """Return every `every`-th of the nets that a run kept: their folders and configs."""
     kept = sorted((run / "nets").glob("[0-9]*"))
     if not kept:
-        raise KalahError(f"curve: {run} has no nets/; give a run that was trained with keep_every above 0.")
+        raise KalahError(
+            f"curve: {run} kept no net; give a run of at least `keep_every` iterations, where that is not 0."
+        )
     folders = kept[every - 1 :: every]
     if not folders:
         raise KalahError(
@@ -81,9 +83,8 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     except (OSError, ValueError) as error:
-        raise KalahError(
-            f"curve: {run}/metrics.jsonl cannot be read ({error}); give a run's folder."
-        ) from None
+        why = getattr(error, "strerror", None) or error
+        raise KalahError(f"curve: {run}/metrics.jsonl cannot be read ({why}); give a run's folder.") from None
 
 
 def draw(run: Path, rows: list[dict[str, Any]], out: Path) -> Figure:

@@ -2,8 +2,10 @@
 
     python -m train.overlap runs/kalah-6x4 kalah-6x4 --follow
 
-A run keeps the rows of its replay window only, so `--follow` looks at new ones until it is stopped.
-What was found so far stays in `RUN/overlap-SUITE.json`. Not for training: nothing here feeds back.
+`same_position`: with the same stores; `same_pits`: the same seeds in the pits, whatever the stores hold,
+which have the same best moves. A run keeps the rows of its replay window only, so `--follow` looks at new
+ones until it is stopped. What was found so far stays in `RUN/overlap-SUITE.json`. Not for training: nothing
+here feeds back.
 """
 
 import json

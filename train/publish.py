@@ -30,6 +30,10 @@ def publish(run: Path, out: Path) -> dict[str, Any]:
     if not found:
         raise KalahError(f"publish: {run} holds no checkpoint; give the folder of a run of `kalah train`.")
     meta = load_meta(found[-1])
+    if not meta["learner"]["steps"]:
+        raise KalahError(f"publish: {found[-1]} has learned nothing yet; train on, with more iterations.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise KalahError(f"publish: {out} is there already; give a new folder, or move it away.")
     net, rules = load_net(str(found[-1]))
     if format_rules(rules) != meta["rules"]:
         raise KalahError(f"publish: {found[-1]} says {meta['rules']}, its net {format_rules(rules)}.")
@@ -61,8 +65,9 @@ def card_rows(folder: Path) -> list[str]:
     try:
         results = json.loads((folder / GRADES).read_text())["results"]
     except (OSError, ValueError, KeyError, TypeError) as error:
+        why = getattr(error, "strerror", None) or error
         raise KalahError(
-            f"publish: {folder / GRADES} cannot be read ({error}); give a published folder, or a "
+            f"publish: {folder / GRADES} cannot be read ({why}); give a published folder, or a "
             "run and where it goes."
         ) from None
     return [card_row(f"`{result['agent']}`", result) for result in results]

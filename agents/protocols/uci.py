@@ -103,6 +103,10 @@ class Engine:
             case ["stop"]:
                 if self.job is not None:
                     self.job.stop()
+            case ["setoption", *_]:
+                raise KalahError(
+                    "setoption is followed by `name Rules value SPEC` or `name Agent value TEXT`"
+                )
             case _:
                 raise KalahError(f"unknown command: {line[:80]}")
         return True
@@ -133,7 +137,10 @@ class Engine:
         elif where[:1] == ["kalah"]:
             state = parse_position(" ".join(where[1:]), self.rules)
         else:
-            raise KalahError("position startpos|kalah <n,S,N,...> S [moves 3 6 ...]")
+            raise KalahError(
+                "a position is `startpos` or `kalah <n,S,N,...> S`, and then perhaps `moves 3 6 ...`; "
+                "other rules: setoption name Rules value SPEC"
+            )
         play_moves(self.rules, state, moves)
         self.state = state
         self._warm()
@@ -157,7 +164,7 @@ class Engine:
 
     def _go(self, words: list[str]) -> None:
         if self.job is not None and self.job.running:
-            raise KalahError("still thinking; send stop first")
+            raise KalahError("still thinking, so this go is left out; wait for bestmove, or send stop first")
         if self.state is None:
             self.say("info string there is no position, since the last one could not be used")
             self.say("bestmove (none)")

@@ -51,6 +51,8 @@ def _build(args: argparse.Namespace) -> int:
         )
     began, built = time.monotonic(), args.rebuild or not path.exists()
     if built:
+        if not sys.stderr.isatty():
+            print(f"kalah: making {boards:,} boards, a byte each", file=sys.stderr, flush=True)
         threads = args.threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
         def progress(done: int) -> None:

@@ -7,10 +7,11 @@ import sys
 import time
 from typing import TextIO
 
+from kalah_env.specs import agent_names
 from train.commands import add_seed, whole
 
 HELP = "Play as a bot: kgp connects to a server; mankalah and uci talk on standard input and output."
-EXAMPLE = "kalah engine --protocol kgp --url tcp://localhost:2671 --agent bot --name kalah-env"
+EXAMPLE = "kalah engine --protocol kgp --url tcp://localhost:2671 --name my-bot"
 PROTOCOLS = ("kgp", "mankalah", "uci")
 AGENTS = {"kgp": "bot:memory=64", "mankalah": "bot", "uci": "bot"}  # kgp: several at once, in 1 GiB
 MS = {"kgp": 2000, "mankalah": 5000, "uci": 1000}
@@ -21,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     times = ", ".join(f"{name} {ms}" for name, ms in MS.items())
     parser.add_argument("--protocol", required=True, choices=PROTOCOLS, help="what is spoken")
-    parser.add_argument("--agent", metavar="AGENT", help="an agent's text (bot)")
+    names = agent_names()
+    usual = "bot" if "bot" in names else "bundled"
+    parser.add_argument(
+        "--agent", metavar="AGENT", help=f"an agent's text ({usual}); agents: {', '.join(names)}"
+    )
     parser.add_argument(
         "--ms",
         type=whole(1, 10**7),
@@ -51,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
         raise KalahError(
             f"{given[0]} is for --protocol kgp; {args.protocol} talks on standard input and output."
         )
+    if args.problems is not None and args.mode != "verify":
+        raise KalahError("--problems is for --mode verify; give that, too.")
     args.agent = args.agent or AGENTS[args.protocol]
     seconds = (args.ms or MS[args.protocol]) / 1000
     return {"kgp": _kgp, "mankalah": _mankalah, "uci": _uci}[args.protocol](args, seconds)

@@ -6,7 +6,9 @@ import sys
 
 from train.commands import add_json, add_rules, add_seed, print_json, whole
 
-HELP = "Make a suite: positions with the exact value of every legal move. Called again, it goes on."
+HELP = (
+    "Make a suite: positions with the exact value of every legal move. Stopped and called again, it goes on."
+)
 EXAMPLE = "kalah label my.jsonl.gz --rules kalah:pits=4,seeds=4 --bands 1-16=200,17-32=100"
 
 
@@ -68,17 +70,17 @@ def run(args: argparse.Namespace) -> int:
         raise KeyboardInterrupt("the same command goes on where it was") from None
     sources = dict(Counter(suite.sources))
     found = [int(((suite.seeds() >= band.low) & (suite.seeds() <= band.high)).sum()) for band in bands]
-    for band, count in zip(bands, found, strict=True):
-        if count < band.positions:
-            print(
-                f"kalah: {band.low}-{band.high}: only {count} of {band.positions} positions found.",
-                file=sys.stderr,
-            )
+    short = [(band, count) for band, count in zip(bands, found, strict=True) if count < band.positions]
+    for band, count in short:
+        print(
+            f"kalah: {band.low}-{band.high}: only {count} of {band.positions} positions found.",
+            file=sys.stderr,
+        )
     if args.json:
         print_json({"positions": len(suite.states), "sources": sources, **suite.about})
     else:
         print(f"{out}: {len(suite.states)} positions; " + ", ".join(f"{n} {s}" for s, n in sources.items()))
-    return 0
+    return 1 if short else 0
 
 
 def _progress(done: int, total: int) -> None:
