@@ -11,7 +11,7 @@ import socket
 import threading
 from typing import NamedTuple
 
-SECONDS = 20.0  # of any wait
+SECONDS = 60.0  # of any wait
 LINE = re.compile(r"(?:(\d*)(?:@(\d+))? )?([a-z]+)(?: (.*))?\r\n")
 
 

@@ -143,7 +143,7 @@ def test_the_curve_of_a_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_curve_needs_kept_nets(tmp_path: Path) -> None:
-    with pytest.raises(KalahError, match="keep_every above 0"):
+    with pytest.raises(KalahError, match="kept no net; give a run of at least `keep_every` iterations"):
         curve.measure(tmp_path, games=2)
 
 

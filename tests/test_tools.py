@@ -77,12 +77,6 @@ def test_a_curve_is_drawn_where_it_was_asked_for(
     }
 
 
-def test_a_run_that_kept_no_net_is_told_why(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_bytes((run / "metrics.jsonl").read_bytes())
-    with pytest.raises(KalahError, match="kept no net; give a run of at least `keep_every` iterations"):
-        curve.kept_nets(tmp_path, 1)
-
-
 def test_an_arm_that_learned_nothing_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
