@@ -50,7 +50,6 @@ ARMS: dict[str, list[str]] = {
     "no random openings, no forks": ["selfplay.random_plies=0", "selfplay.fork=0.0"],
     "random openings of up to 30 plies": ["selfplay.random_plies=30"],
     "nine forks in ten games": ["selfplay.fork=0.9"],
-    "AdamW alone": ["learner.optimiser=adamw", "learner.weight_decay=0.0001"],
 }
 AGENTS = {"raw": "net:{}", "64": "net:{},sims=64"}
 SHOWN = {"raw": "alone", "64": "64 simulations"}
