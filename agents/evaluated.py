@@ -78,7 +78,7 @@ class EvaluatorAgent:
         self.evaluate = evaluate
         self.config = SearchConfig(max(1, sims), policy=search, sign_weight=evaluate.sign_weight)
         if seeds:
-            endgame.table_rules(trained)
+            endgame.table_rules(trained)  # `KalahError` where no table can serve them
             check_range("agent net: endgame", seeds, 0, endgame.max_seeds(trained))
         self.sims, self.ms, self.seeds = sims, ms or 0, seeds
         self._search: Search | None = None
